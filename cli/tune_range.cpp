@@ -118,11 +118,10 @@ Result<double> parse_bytes(const std::string& text) {
 }
 
 Result<std::size_t> parse_members(const std::string& text) {
-  constexpr std::size_t kMost = 128;
   std::size_t members = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), members);
-  if (status != std::errc() || end != text.data() + text.size() || members == 0 || members > kMost) {
-    return Error{ErrorCode::kInvalidArgument, fmt::format("--members {}: give a number from 1 to {}", text, kMost)};
+  if (status != std::errc() || end != text.data() + text.size() || members == 0 || members > Portfolio::kMostMembers) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("--members {}: give a number from 1 to {}", text, Portfolio::kMostMembers)};
   }
   return members;
 }

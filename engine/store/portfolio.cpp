@@ -15,10 +15,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostMembers = 64, kMostPoints = 4096;  // of what is read
-constexpr double kDigits = 1e4;                               // of a slowdown: a hundredth of a percent
-constexpr double kLeastSetting = 1e-3, kMostSetting = 1e3;    // of a rule: beyond them it has no more digits
-constexpr double kMostNumber = 1e15;                          // microseconds, slowdowns: beyond it nothing can be rounded and written
+constexpr std::size_t kMostPoints = 4096;                   // of what is read
+constexpr double kDigits = 1e4;                             // of a slowdown: a hundredth of a percent
+constexpr double kLeastSetting = 1e-3, kMostSetting = 1e3;  // of a rule: beyond them it has no more digits
+constexpr double kMostNumber = 1e15;                        // microseconds, slowdowns: beyond it nothing can be rounded and written
 /// One for each level of a slowdown, the best first.
 constexpr std::string_view kLevels = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 constexpr char kUnmeasured = '.';
@@ -226,8 +226,8 @@ std::string fault(const Portfolio& portfolio) {
     return "an axis without values";
   }
   const auto varying = static_cast<std::size_t>(std::ranges::count_if(portfolio.range.axes, &RangeAxis::varies));
-  if (portfolio.members.size() > kMostMembers || portfolio.points.size() > kMostPoints) {
-    return fmt::format("more than {} members or {} points", kMostMembers, kMostPoints);
+  if (portfolio.members.size() > Portfolio::kMostMembers || portfolio.points.size() > kMostPoints) {
+    return fmt::format("more than {} members or {} points", Portfolio::kMostMembers, kMostPoints);
   }
   const auto can_be_written = [](double value) { return value >= 1.0 / kMostNumber && value <= kMostNumber; };
   for (const auto& [name, value] : {std::pair("expected_slowdown", portfolio.expected), std::pair("worst_slowdown", portfolio.worst),

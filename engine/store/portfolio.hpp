@@ -59,6 +59,7 @@ struct RuleSettings {
 };
 
 struct Portfolio {
+  static constexpr std::size_t kMostMembers = 128;  ///< of one that is read
   std::string operation, dtypes, product;
   std::string architecture = {};               ///< of the product, "sm_90a"; empty: not known, and so it serves that product alone
   std::map<std::string, std::string> sources;  ///< the source hash of each kernel of a member

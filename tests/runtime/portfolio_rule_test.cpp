@@ -136,6 +136,16 @@ TEST_CASE("settings of an earlier version's text mean nothing") {
   CHECK(PortfolioRule(read).rank(toy_shape(30000), {}).front().member == 1);
 }
 
+TEST_CASE("as many members as can be asked for are read, and no more") {
+  Portfolio portfolio = crossing_portfolio();
+  while (portfolio.members.size() < Portfolio::kMostMembers) {
+    portfolio.members.push_back({"toy", "a=" + std::to_string(100 + portfolio.members.size())});
+  }
+  CHECK(parse_portfolio(text(portfolio)).ok());
+  portfolio.members.push_back({"toy", "a=99"});
+  CHECK_FALSE(parse_portfolio(text(portfolio)).ok());
+}
+
 TEST_CASE("a rule of many measurements is a number everywhere") {
   Portfolio portfolio = crossing_portfolio();
   portfolio.members.clear();
