@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <iterator>
 
 #include "engine/base/names.hpp"
 
@@ -29,12 +32,17 @@ std::vector<std::string> value_texts(const Parameter& parameter) {
 }  // namespace
 
 Result<Value> parse_value(const Parameter& parameter, std::string_view text) {
-  const std::vector<std::string> values = value_texts(parameter);
-  const auto value = std::find(values.begin(), values.end(), text);
-  if (value == values.end()) {
-    return Error{ErrorCode::kInvalidArgument, unknown_name("value of " + parameter.name, text, values)};
+  // A lookup reads dozens of configurations: whole numbers are compared as numbers.
+  std::int64_t number = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = status == std::errc() && end == text.data() + text.size();
+  for (const Value& value : parameter.values) {
+    const bool may_be = !parameter.labels.empty() || value.kind() != Value::Kind::kInteger || (is_number && value.integer() == number);
+    if (may_be && hone::text(parameter, value) == text) {
+      return value;
+    }
   }
-  return parameter.values[static_cast<std::size_t>(value - values.begin())];
+  return Error{ErrorCode::kInvalidArgument, unknown_name("value of " + parameter.name, text, value_texts(parameter))};
 }
 
 Configuration default_configuration(const std::vector<Parameter>& parameters) {
@@ -57,10 +65,6 @@ std::string text(const std::vector<Parameter>& parameters, const Configuration& 
 
 Result<Configuration> parse_configuration(const std::vector<Parameter>& parameters, std::string_view text) {
   Configuration configuration = default_configuration(parameters);
-  std::vector<std::string> names;
-  for (const Parameter& parameter : parameters) {
-    names.push_back(parameter.name);
-  }
   std::vector<bool> given(parameters.size(), false);
   while (!text.empty()) {
     const std::string_view part = text.substr(0, text.find(','));
@@ -69,13 +73,15 @@ Result<Configuration> parse_configuration(const std::vector<Parameter>& paramete
     if (equals == std::string_view::npos) {
       return Error{ErrorCode::kInvalidArgument, fmt::format("configuration: '{}' is not of the form name=value", part)};
     }
-    const auto at = std::find(names.begin(), names.end(), part.substr(0, equals));
-    if (at == names.end()) {
+    const auto at = std::ranges::find(parameters, part.substr(0, equals), &Parameter::name);
+    if (at == parameters.end()) {
+      std::vector<std::string> names;
+      std::ranges::transform(parameters, std::back_inserter(names), &Parameter::name);
       return Error{ErrorCode::kInvalidArgument, "configuration: " + unknown_name("parameter", part.substr(0, equals), names)};
     }
-    const auto i = static_cast<std::size_t>(at - names.begin());
+    const auto i = static_cast<std::size_t>(at - parameters.begin());
     if (given[i]) {
-      return Error{ErrorCode::kInvalidArgument, fmt::format("configuration: parameter '{}' is given twice", names[i])};
+      return Error{ErrorCode::kInvalidArgument, fmt::format("configuration: parameter '{}' is given twice", parameters[i].name)};
     }
     given[i] = true;
     const Result<Value> value = parse_value(parameters[i], part.substr(equals + 1));
