@@ -68,9 +68,9 @@ nlohmann::ordered_json judged(const hone::Portfolio& portfolio, double share) {
       if (folds[i] != fold || point.elsewhere || point.cells.size() < kLeastMeasured) {
         continue;
       }
-      const hone::MemberBlocks blocks = hone::blocks_at(point, portfolio.members.size());
+      const hone::MemberLaunches launches = hone::launches_at(point, portfolio.members.size());
       const auto start = std::chrono::steady_clock::now();
-      const std::vector<hone::Opinion> order = rule.rank(point.shape, blocks);
+      const std::vector<hone::Opinion> order = rule.rank(point.shape, launches);
       seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       const auto choice = std::ranges::find_if(order, [&](const hone::Opinion& one) { return point.find(one.member) != nullptr; });
       const double best = std::ranges::min_element(point.cells, {}, &hone::PortfolioCell::slowdown)->slowdown;

@@ -20,9 +20,9 @@ inline std::vector<PortfolioCell> cells(const std::vector<std::optional<double>>
 }
 
 /// Of each member; none: not known.
-inline void set_blocks(PortfolioPoint& point, const std::vector<std::optional<double>>& blocks) {
+inline void set_launches(PortfolioPoint& point, const std::vector<std::optional<LaunchSize>>& launches) {
   for (PortfolioCell& cell : point.cells) {
-    cell.blocks = blocks[cell.member];
+    cell.launch = launches[cell.member];
   }
 }
 

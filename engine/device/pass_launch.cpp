@@ -249,26 +249,6 @@ Result<std::vector<PassLaunch>> plan_launch(const KernelSpec& spec, const Proble
   return plan;
 }
 
-std::optional<std::int64_t> largest_grid(const KernelSpec& spec, const Bindings& bound) {
-  std::int64_t most = 0;
-  for (const Pass& pass : spec.passes) {
-    const Result<Value> enabled = pass.enabled.evaluate(bound);
-    if (!enabled) {
-      return std::nullopt;
-    }
-    if (enabled->boolean()) {
-      const auto grid = evaluate3(spec, pass, "grid", pass.grid, bound, 0);
-      if (!grid) {
-        return std::nullopt;
-      }
-      if (std::ranges::find(*grid, 0) == grid->end()) {
-        most = std::max(most, product(*grid));
-      }
-    }
-  }
-  return most > 0 ? std::optional(most) : std::nullopt;
-}
-
 namespace {
 
 std::vector<PassLaunch>& part_of(AnswerPlan& plan, AnswerPart part) {

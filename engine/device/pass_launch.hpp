@@ -56,10 +56,6 @@ inline constexpr std::int64_t kMostRepeats = 4096;
 Result<std::vector<PassLaunch>> plan_launch(const KernelSpec& spec, const Problem& problem, const Configuration& configuration,
                                             const DeviceInfo& info);
 
-/// The blocks of the pass that has most, under bindings of problem, configuration and device; nothing where an expression fails, or there
-/// is no block.
-std::optional<std::int64_t> largest_grid(const KernelSpec& spec, const Bindings& bound);
-
 /// What an AnswerCode launches, in its order.
 struct AnswerPlan {
   std::vector<PassLaunch> reference, generators, acceptances;

@@ -23,6 +23,7 @@ constexpr double kMostNumber = 1e15;                        // microseconds, slo
 constexpr std::string_view kLevels = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 constexpr char kUnmeasured = '.';
 constexpr double kBlockSteps = 2.0;  // levels for a factor of two
+constexpr double kTailSteps = 8.0;   // levels of a tail above that of 0
 
 double rounded(double value) { return std::round(value * kDigits) / kDigits; }
 
@@ -47,14 +48,14 @@ std::string levels_of(const Portfolio& portfolio, std::size_t member) {
   return levels;
 }
 
-/// Its blocks at each point where it was measured; empty where they are not known at all.
-std::string block_levels_of(const Portfolio& portfolio, std::size_t member) {
+/// Of its launch at each point where it was measured; empty where none is known.
+std::string launch_levels_of(const Portfolio& portfolio, std::size_t member, std::size_t (*level)(const LaunchSize&)) {
   std::string levels;
   bool is_any_known = false;
   for (const PortfolioPoint& point : portfolio.points) {
     if (const PortfolioCell* const cell = point.find(member)) {
-      levels += cell->blocks ? kLevels[blocks_level(*cell->blocks)] : kUnmeasured;
-      is_any_known = is_any_known || cell->blocks;
+      levels += cell->launch ? kLevels[level(*cell->launch)] : kUnmeasured;
+      is_any_known = is_any_known || cell->launch;
     }
   }
   return is_any_known ? levels : "";
@@ -116,7 +117,7 @@ constexpr std::array<std::uint8_t, 256> kLevelOf = [] {
 std::optional<std::size_t> read_level(char level) {
   const std::size_t at = kLevelOf[static_cast<unsigned char>(level)];
   if (at == 0 && level != kUnmeasured) {
-    throw std::invalid_argument(fmt::format("'{}' is no level of a slowdown or of blocks", level));
+    throw std::invalid_argument(fmt::format("'{}' is no level of a slowdown or of a launch", level));
   }
   return at == 0 ? std::nullopt : std::optional(at - 1);
 }
@@ -133,24 +134,26 @@ std::vector<double> values_of_levels(double (*logarithm)(std::size_t), double (*
 /// What a member took at each point, as its text has it.
 struct MemberLevels {
   const std::string* slowdowns = nullptr;
-  const std::string* blocks = nullptr;  ///< at those points where it was measured; null: not known at all
+  const std::string *blocks = nullptr, *tails = nullptr;  ///< at those points where it was measured; null: not known at all
 };
 
 /// The points of a portfolio whose range and members were read.
 std::vector<PortfolioPoint> read_points(const Json& json, const ShapeRange& range) {
   const Json &best = json.at("best_us"), &floor = json.at("floor_us"), &extents = json.at("extents"), &members = json.at("members");
-  // Written by an earlier version, it knows nothing of blocks.
-  const auto found = json.find("blocks");
-  bool complete = floor.size() == best.size() && (found == json.end() || found->size() == members.size());
+  // Written by an earlier version, it knows nothing of tails, and blocks alone say less than they seem to.
+  const auto blocks = json.find("blocks"), tails = json.find("tails");
+  const bool knows_launches = blocks != json.end() && tails != json.end();
+  bool complete = floor.size() == best.size() && (!knows_launches || (blocks->size() == members.size() && tails->size() == members.size()));
   std::vector<MemberLevels> levels;
   for (std::size_t i = 0; complete && i < members.size(); ++i) {
-    MemberLevels& own = levels.emplace_back(MemberLevels{&members[i].at("slowdowns").get_ref<const std::string&>(), nullptr});
+    MemberLevels& own = levels.emplace_back(MemberLevels{&members[i].at("slowdowns").get_ref<const std::string&>()});
     const std::size_t measured = own.slowdowns->size() - static_cast<std::size_t>(std::ranges::count(*own.slowdowns, kUnmeasured));
-    if (const std::string* const blocks = found == json.end() ? nullptr : &found->at(i).get_ref<const std::string&>();
-        blocks != nullptr && !blocks->empty()) {
-      own.blocks = blocks;
+    complete = own.slowdowns->size() == best.size();
+    if (knows_launches && !blocks->at(i).get_ref<const std::string&>().empty()) {
+      own.blocks = &blocks->at(i).get_ref<const std::string&>();
+      own.tails = &tails->at(i).get_ref<const std::string&>();
+      complete = complete && own.blocks->size() == measured && own.tails->size() == measured;
     }
-    complete = own.slowdowns->size() == best.size() && (own.blocks == nullptr || own.blocks->size() == measured);
   }
   std::vector<const Json*> varying;  // of each axis, its extent at each point; null where it has one value
   for (const RangeAxis& axis : range.axes) {
@@ -160,9 +163,10 @@ std::vector<PortfolioPoint> read_points(const Json& json, const ShapeRange& rang
   if (!complete) {
     throw std::invalid_argument("its lists of points differ in length");
   }
-  const std::vector<double> slowdown = values_of_levels(level_logarithm, std::exp), blocks = values_of_levels(blocks_logarithm, std::exp2);
+  const std::vector<double> slowdown = values_of_levels(level_logarithm, std::exp);
+  const std::vector<double> count = values_of_levels(blocks_logarithm, std::exp2);
   std::vector<PortfolioPoint> points(best.size());
-  std::vector<std::size_t> read(levels.size());  // of each member's blocks
+  std::vector<std::size_t> read(levels.size());  // of each member's launches
   for (std::size_t i = 0; i < points.size(); ++i) {
     PortfolioPoint& point = points[i];
     point.best_us = best[i].get<double>();
@@ -175,8 +179,10 @@ std::vector<PortfolioPoint> read_points(const Json& json, const ShapeRange& rang
       if (const auto level = read_level((*levels[k].slowdowns)[i])) {
         PortfolioCell& cell = point.cells.emplace_back(PortfolioCell{k, slowdown[*level], {}});
         if (levels[k].blocks != nullptr) {
-          if (const auto of_blocks = read_level((*levels[k].blocks)[read[k]++])) {
-            cell.blocks = blocks[*of_blocks];
+          const auto of_blocks = read_level((*levels[k].blocks)[read[k]]), of_tail = read_level((*levels[k].tails)[read[k]]);
+          ++read[k];
+          if (of_blocks && of_tail) {
+            cell.launch = {count[*of_blocks], level_tail(*of_tail)};
           }
         }
       }
@@ -204,6 +210,7 @@ Portfolio read(const Json& json) {
     read.rule.noise = rule.at("noise").get<double>();
     read.rule.unlike = rule.at("unlike").get<double>();
     read.rule.blocks = rule.at("blocks").get<double>();
+    read.rule.tail = rule.value("tail", read.rule.tail);
   } else {  // settings of an earlier version's rule mean nothing to this one
     std::ranges::fill(read.rule.reach, RuleSettings::kUsualReach);
   }
@@ -240,7 +247,7 @@ std::string fault(const Portfolio& portfolio) {
   const RuleSettings& rule = portfolio.rule;
   if (rule.reach.size() != varying || !std::ranges::all_of(rule.reach, is_setting) || !is_setting(rule.noise) || !is_setting(rule.unlike) ||
       !is_setting(rule.spread) || !is_setting(rule.deviation) || !(rule.blocks >= 0.0 && rule.blocks <= kMostSetting) ||
-      !(std::abs(rule.alignment) <= kMostSetting)) {
+      !(rule.tail >= 0.0 && rule.tail <= kMostSetting) || !(std::abs(rule.alignment) <= kMostSetting)) {
     return "a rule that does not fit its range";
   }
   for (const PortfolioMember& member : portfolio.members) {
@@ -276,6 +283,10 @@ std::size_t blocks_level(double blocks) {
 
 double blocks_logarithm(std::size_t level) { return static_cast<double>(level) / kBlockSteps; }
 
+std::size_t tail_level(double tail) { return static_cast<std::size_t>(std::lround(std::clamp(tail, 0.0, 1.0) * kTailSteps)); }
+
+double level_tail(std::size_t level) { return std::min(1.0, static_cast<double>(level) / kTailSteps); }
+
 double kept_us(double us) {
   constexpr double kKept = 2.0;  // digits behind the first
   if (us <= 0.0) {
@@ -296,26 +307,27 @@ std::string text(const Portfolio& portfolio) {
   head["worst_slowdown"] = rounded(portfolio.worst);
   head["seconds"] = std::round(portfolio.seconds);
   head["trials"] = portfolio.trials;
-  head["rule"] = {{"reach", portfolio.rule.reach},        {"alignment", portfolio.rule.alignment}, {"noise", portfolio.rule.noise},
-                  {"unlike", portfolio.rule.unlike},      {"blocks", portfolio.rule.blocks},       {"spread", portfolio.rule.spread},
-                  {"deviation", portfolio.rule.deviation}};
+  head["rule"] = {{"reach", portfolio.rule.reach},   {"alignment", portfolio.rule.alignment}, {"noise", portfolio.rule.noise},
+                  {"unlike", portfolio.rule.unlike}, {"blocks", portfolio.rule.blocks},       {"tail", portfolio.rule.tail},
+                  {"spread", portfolio.rule.spread}, {"deviation", portfolio.rule.deviation}};
   std::string all = "{\n";
   for (const auto& [key, value] : head.items()) {
     all += fmt::format(" \"{}\": {},\n", key, value.dump());
   }
   all += lines("range", portfolio.range.axes, axis_json) + ",\n";
-  Json members = Json::array(), blocks = Json::array(), best = Json::array(), floor = Json::array();
+  Json members = Json::array(), blocks = Json::array(), tails = Json::array(), best = Json::array(), floor = Json::array();
   for (std::size_t i = 0; i < portfolio.members.size(); ++i) {
     const PortfolioMember& member = portfolio.members[i];
     members.push_back({{"kernel", member.kernel}, {"config", member.configuration}, {"slowdowns", levels_of(portfolio, i)}});
-    blocks.push_back(block_levels_of(portfolio, i));
+    blocks.push_back(launch_levels_of(portfolio, i, [](const LaunchSize& launch) { return blocks_level(launch.blocks); }));
+    tails.push_back(launch_levels_of(portfolio, i, [](const LaunchSize& launch) { return tail_level(launch.tail); }));
   }
   for (const PortfolioPoint& point : portfolio.points) {
     best.push_back(short_number(kept_us(point.best_us)));
     floor.push_back(short_number(kept_us(point.floor_us)));
   }
   const auto as_it_is = [](const Json& element) { return element; };
-  all += lines("members", members, as_it_is) + ",\n" + lines("blocks", blocks, as_it_is) + ",\n";
+  all += lines("members", members, as_it_is) + ",\n" + lines("blocks", blocks, as_it_is) + ",\n" + lines("tails", tails, as_it_is) + ",\n";
   all += " \"extents\": {";
   std::string_view separator = "\n";
   for (const auto& [name, extents] : extents_of(portfolio)) {

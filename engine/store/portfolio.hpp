@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/device/launch_size.hpp"
 #include "engine/store/shape_range.hpp"
 
 namespace hone {
@@ -25,8 +26,8 @@ struct PortfolioMember {
 /// What a member took at a point.
 struct PortfolioCell {
   std::size_t member = 0;
-  double slowdown = 1.0;              ///< in times the best
-  std::optional<double> blocks = {};  ///< of its largest pass there; none: not known
+  double slowdown = 1.0;                  ///< in times the best
+  std::optional<LaunchSize> launch = {};  ///< there; none: not known
 };
 
 /// A shape at which members were measured.
@@ -52,7 +53,8 @@ struct RuleSettings {
   double noise = 0.03;        ///< share of the variance that shape and member do not explain
   double unlike = 0.3;  ///< how far apart members are that differ in one word and a factor of two (difference() of the rule), as the square
                         ///< of a distance
-  double blocks = 0.14;     ///< how far apart launches are of which one has twice as many blocks, in reaches
+  double blocks = 0.14;     ///< how far apart launches are of which one has twice as many blocks, in reaches,
+  double tail = 0.7;        ///< and those of which one ends together and the other has next to nothing to do in its last wave
   double spread = 0.15;     ///< standard deviation of a process far from what it knows,
   double deviation = 0.15;  ///< and of those that are chosen: what is fast somewhere near varies less
   friend bool operator==(const RuleSettings&, const RuleSettings&) = default;
@@ -77,9 +79,11 @@ struct Portfolio {
 inline constexpr double kMostSlowdown = 1.5;
 std::size_t slowdown_level(double slowdown);
 double level_logarithm(std::size_t level);
-/// And of a number of blocks: its logarithm to the base 2, in steps of 1/2; at most 30.5.
+/// And of a launch: the logarithm of its blocks to the base 2 in steps of 1/2, at most 30.5, and its tail in steps of 1/8.
 std::size_t blocks_level(double blocks);
 double blocks_logarithm(std::size_t level);
+std::size_t tail_level(double tail);
+double level_tail(std::size_t level);
 /// What it keeps of a time: three digits.
 double kept_us(double us);
 

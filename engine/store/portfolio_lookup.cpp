@@ -118,7 +118,7 @@ class ShippedText {
   }
 
  private:
-  static constexpr std::size_t kHead = 768;  // bytes
+  static constexpr std::size_t kHead = 896;  // bytes
   static constexpr std::string_view kExact = "\"exact\":true";
 
   std::span<const unsigned char> compressed_;
@@ -243,8 +243,8 @@ struct Question {
 
 std::optional<PortfolioPick> pick(const LoadedPortfolio& from, const Question& question) {
   const Shape shape = ordered_as(from.portfolio().range, question.shape());
-  const MemberBlocks blocks = blocks_of(from.portfolio().members, question.implementations, question.device);
-  for (const Opinion& opinion : from.rule().rank(shape, blocks)) {
+  const MemberLaunches launches = launches_of(from.portfolio().members, question.implementations, question.device);
+  for (const Opinion& opinion : from.rule().rank(shape, launches)) {
     const PortfolioMember& member = from.portfolio().members[opinion.member];
     for (std::size_t i = 0; i < question.implementations.size(); ++i) {
       const auto& [spec, problem] = question.implementations[i];
@@ -355,14 +355,14 @@ Shape ordered_as(const ShapeRange& range, const Shape& shape) {
   return ordered.size() == shape.size() ? ordered : Shape();
 }
 
-MemberBlocks blocks_of(std::span<const PortfolioMember> members, std::span<const Implementation> implementations,
-                       const DeviceInfo& device) {
+MemberLaunches launches_of(std::span<const PortfolioMember> members, std::span<const Implementation> implementations,
+                           const DeviceInfo& device) {
   std::vector<Bindings> bound;
   for (const Implementation& one : implementations) {
     bound.push_back(bindings(one.problem));
     bound.back().merge(bindings(device));
   }
-  MemberBlocks all(members.size());
+  MemberLaunches all(members.size());
   for (std::size_t i = 0; i < members.size(); ++i) {
     const auto one = std::ranges::find(implementations, members[i].kernel,
                                        [](const Implementation& each) -> const std::string& { return each.spec->name; });
@@ -375,9 +375,7 @@ MemberBlocks blocks_of(std::span<const PortfolioMember> members, std::span<const
       for (auto& [name, value] : bindings(parameters, *configuration)) {
         with.insert_or_assign(name, value);
       }
-      if (const std::optional<std::int64_t> most = largest_grid(*one->spec, with)) {
-        all[i] = static_cast<double>(*most);
-      }
+      all[i] = launch_size(*one->spec, with);
     }
   }
   return all;
@@ -489,7 +487,7 @@ std::vector<Configuration> shipped_proposals(const KernelSpec& spec, const Probl
       continue;
     }
     const std::array<Implementation, 1> only{Implementation{&spec, problem}};
-    for (const Opinion& opinion : shipped->rule().rank(shape, blocks_of(shipped->portfolio().members, only, device))) {
+    for (const Opinion& opinion : shipped->rule().rank(shape, launches_of(shipped->portfolio().members, only, device))) {
       const PortfolioMember& member = shipped->portfolio().members[opinion.member];
       const Result<Configuration> configuration = parse_configuration(spec.parameters, member.configuration);
       if (all.size() < most && member.kernel == spec.name && configuration && valid_for(spec, problem, device, *configuration) &&

@@ -59,7 +59,8 @@ std::vector<std::shared_ptr<const LoadedPortfolio>> shipped_portfolios(const Dev
 std::shared_ptr<const LoadedPortfolio> shipped_portfolio(const PortfolioKey& key, const ShapeRange& range);
 
 /// What the rule asks of each member at a problem; none for one whose kernel is not among the implementations, or that cannot be launched.
-MemberBlocks blocks_of(std::span<const PortfolioMember> members, std::span<const Implementation> implementations, const DeviceInfo& device);
+MemberLaunches launches_of(std::span<const PortfolioMember> members, std::span<const Implementation> implementations,
+                           const DeviceInfo& device);
 
 struct PortfolioPick {
   std::size_t implementation = 0;  ///< of those that were given

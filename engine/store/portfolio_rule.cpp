@@ -116,12 +116,16 @@ double deviation_of(double squares, std::size_t count) {
 
 }  // namespace
 
-MemberBlocks blocks_at(const PortfolioPoint& point, std::size_t members) {
-  MemberBlocks blocks(members);
+MemberLaunches launches_at(const PortfolioPoint& point, std::size_t members) {
+  MemberLaunches launches(members);
   for (const PortfolioCell& cell : point.cells) {
-    blocks[cell.member] = cell.blocks;
+    launches[cell.member] = cell.launch;
   }
-  return blocks;
+  return launches;
+}
+
+PortfolioRule::Launch PortfolioRule::kept(const LaunchSize& launch) {
+  return {blocks_logarithm(blocks_level(launch.blocks)), level_tail(tail_level(launch.tail))};
 }
 
 PortfolioRule::PortfolioRule(const Portfolio& portfolio) : settings_(portfolio.rule) {
@@ -151,13 +155,13 @@ PortfolioRule::PortfolioRule(const Portfolio& portfolio) : settings_(portfolio.r
     std::vector<Cell>& cells = cells_.emplace_back();
     for (const PortfolioCell& known : point.cells) {
       Cell& cell = cells.emplace_back(Cell{i, known.member, best_[i] + level_logarithm(slowdown_level(known.slowdown)), {}});
-      if (known.blocks) {
-        cell.blocks = blocks_logarithm(blocks_level(*known.blocks));
+      if (known.launch) {
+        cell.launch = kept(*known.launch);
       }
     }
   }
   align_products(portfolio);
-  forget_blocks_known_in_part();
+  forget_launches_known_in_part();
 }
 
 /// What a member takes at a shape on one product and on another differs by much the same factor everywhere, as it is told in times of each
@@ -194,11 +198,11 @@ void PortfolioRule::align_products(const Portfolio& portfolio) {
 }
 
 /// A distance between some measurements of a kernel that others do not have would be none: no process has such covariances.
-void PortfolioRule::forget_blocks_known_in_part() {
+void PortfolioRule::forget_launches_known_in_part() {
   std::vector<bool> is_forgotten(unlike_.size());
   for (const std::vector<Cell>& cells : cells_) {
     for (const Cell& cell : cells) {
-      if (cell.blocks || is_forgotten[cell.member]) {
+      if (cell.launch || is_forgotten[cell.member]) {
         continue;
       }
       for (std::size_t other = 0; other < unlike_.size(); ++other) {  // of its kernel, itself too
@@ -208,7 +212,7 @@ void PortfolioRule::forget_blocks_known_in_part() {
   }
   for (std::vector<Cell>& cells : cells_) {
     for (Cell& cell : cells) {
-      cell.blocks = is_forgotten[cell.member] ? std::nullopt : cell.blocks;
+      cell.launch = is_forgotten[cell.member] ? std::nullopt : cell.launch;
     }
   }
 }
@@ -272,9 +276,14 @@ PortfolioRule::Usual PortfolioRule::usual_at(const std::vector<Near>& near) cons
 }
 
 /// The square of the distance of two launches at one shape.
-double PortfolioRule::apart(std::size_t member, const std::optional<double>& blocks, const Cell& other) const {
-  const double distance = blocks && other.blocks ? settings_.blocks * (*blocks - *other.blocks) : 0.0;
-  return settings_.unlike * unlike_[member][other.member] + distance * distance;
+double PortfolioRule::apart(std::size_t member, const std::optional<Launch>& launch, const Cell& other) const {
+  double square = settings_.unlike * unlike_[member][other.member];
+  if (launch && other.launch) {
+    const double blocks = settings_.blocks * (launch->blocks - other.launch->blocks);
+    const double tail = settings_.tail * (launch->tail - other.launch->tail);
+    square += blocks * blocks + tail * tail;
+  }
+  return square;
 }
 
 /// What is known of some measurements around a shape: of a process that expects `otherwise` where it knows nothing.
@@ -289,13 +298,13 @@ class PortfolioRule::Neighbourhood {
     factor_.solve_lower(known_);
   }
 
-  /// Of members that launch so many blocks at the shape.
-  [[nodiscard]] std::vector<Expected> expect(const std::vector<std::size_t>& members, const MemberBlocks& logarithms) const {
+  /// Of members, each with its launch at the shape.
+  [[nodiscard]] std::vector<Expected> expect(const std::vector<std::size_t>& members, const Launches& launches) const {
     std::vector<std::vector<float>> covariances(members.size(), std::vector<float>(cells_.size()));
     for (std::size_t i = 0; i < members.size(); ++i) {
       for (std::size_t k = 0; k < cells_.size(); ++k) {
         covariances[i][k] =
-            static_cast<float>(covariance(cells_[k].square + rule_.apart(members[i], logarithms[members[i]], *cells_[k].cell)));
+            static_cast<float>(covariance(cells_[k].square + rule_.apart(members[i], launches[members[i]], *cells_[k].cell)));
       }
     }
     factor_.solve_lower(covariances);
@@ -343,7 +352,7 @@ class PortfolioRule::Neighbourhood {
     return lower_half(cells_.size(), [&](std::size_t i, std::size_t k) {
       const Placed &one = cells_[i], &other = cells_[k];
       return i == k ? 1.0 + rule_.settings_.noise
-                    : covariance(squares[one.near * points + other.near] + rule_.apart(one.cell->member, one.cell->blocks, *other.cell));
+                    : covariance(squares[one.near * points + other.near] + rule_.apart(one.cell->member, one.cell->launch, *other.cell));
     });
   }
 
@@ -355,7 +364,7 @@ class PortfolioRule::Neighbourhood {
 };
 
 std::vector<Opinion> PortfolioRule::opinions(const std::vector<Near>& near, const std::vector<std::size_t>& members,
-                                             const MemberBlocks& logarithms, std::size_t most) const {
+                                             const Launches& launches, std::size_t most) const {
   std::vector<bool> is_known(unlike_.size());
   for (const Near& one : near) {
     for (const Cell& cell : cells_[one.point]) {
@@ -365,7 +374,7 @@ std::vector<Opinion> PortfolioRule::opinions(const std::vector<Near>& near, cons
   std::vector<std::size_t> known;
   std::ranges::copy_if(members, std::back_inserter(known), [&](std::size_t member) { return is_known[member]; });
   const Usual usual = usual_at(near);
-  const std::vector<Expected> expected = Neighbourhood(*this, near, most, usual.member).expect(known, logarithms);
+  const std::vector<Expected> expected = Neighbourhood(*this, near, most, usual.member).expect(known, launches);
   std::vector<Opinion> all;
   auto next = expected.begin();
   for (const std::size_t member : members) {
@@ -386,16 +395,16 @@ PortfolioRule::Score PortfolioRule::leave_one_out(std::size_t most, std::size_t 
     const std::size_t point = i * points_.size() / count;
     // What was not measured there says nothing. Where nothing was, the best expected would have been the choice.
     std::vector<std::size_t> members;
-    MemberBlocks logarithms(unlike_.size());
+    Launches launches(unlike_.size());
     for (const Cell& cell : cells_[point]) {
       members.push_back(cell.member);
-      logarithms[cell.member] = cell.blocks;
+      launches[cell.member] = cell.launch;
     }
     const bool is_measured = !members.empty();
     if (!is_measured) {
       members = everyone();
     }
-    const std::vector<Opinion> all = opinions(nearest(points_[point], point), members, logarithms, measured);
+    const std::vector<Opinion> all = opinions(nearest(points_[point], point), members, launches, measured);
     const std::size_t choice =
         static_cast<std::size_t>(std::ranges::min_element(all, {}, [&](const Opinion& one) { return wanted(one); }) - all.begin());
     double slowdown = std::max(0.0, all[choice].slowdown);
@@ -431,15 +440,15 @@ std::vector<std::size_t> PortfolioRule::everyone() const {
   return members;
 }
 
-std::vector<Opinion> PortfolioRule::rank(const Shape& shape, const MemberBlocks& blocks) const {
-  MemberBlocks logarithms(unlike_.size());
-  for (std::size_t member = 0; member < std::min(blocks.size(), unlike_.size()); ++member) {
-    if (blocks[member]) {
-      logarithms[member] = blocks_logarithm(blocks_level(*blocks[member]));  // as measurements have it
+std::vector<Opinion> PortfolioRule::rank(const Shape& shape, const MemberLaunches& launches) const {
+  Launches kept_launches(unlike_.size());
+  for (std::size_t member = 0; member < std::min(launches.size(), unlike_.size()); ++member) {
+    if (launches[member]) {
+      kept_launches[member] = kept(*launches[member]);  // as measurements have it
     }
   }
   const std::vector<Near> near = nearest(coordinates(shape), points_.size());
-  std::vector<Opinion> all = opinions(near, everyone(), logarithms, unlike_.size() > kFewMembers ? kMoreMeasured : kMeasured);
+  std::vector<Opinion> all = opinions(near, everyone(), kept_launches, unlike_.size() > kFewMembers ? kMoreMeasured : kMeasured);
   std::sort(all.begin(), all.end(), [&](const Opinion& a, const Opinion& b) {
     const double wanted_a = wanted(a), wanted_b = wanted(b);
     return wanted_a < wanted_b || (wanted_a == wanted_b && a.member < b.member);
@@ -457,6 +466,7 @@ RuleSettings fit_settings(const Portfolio& portfolio) {
   constexpr std::array kNoises{0.01, 0.03, 0.1};
   constexpr std::array kUnlike{0.1, 0.3, 1.0};
   constexpr std::array kBlocks{0.0, 0.07, 0.14, 0.25};
+  constexpr std::array kTails{0.0, 0.35, 0.7, 1.0};
   constexpr std::size_t kPoints = 160;  // that are left out: enough to tell settings apart
   constexpr int kSweeps = 2;
   constexpr double kErrorShare = 0.25;  // the choices of a few points say little alone
@@ -493,6 +503,7 @@ RuleSettings fit_settings(const Portfolio& portfolio) {
     improve(tried.rule.noise, kNoises);
     improve(tried.rule.unlike, kUnlike);
     improve(tried.rule.blocks, kBlocks);
+    improve(tried.rule.tail, kTails);
   }
   if (tried.rule != usual) {  // what a part of the points seems to say, all of them may not
     const RuleSettings fitted = tried.rule;

@@ -16,24 +16,24 @@ struct Opinion {
   double doubt = 0.0;     ///< its standard deviation
 };
 
-/// Of each member at a shape: the blocks of its largest pass. None, or no list at all: not known.
-using MemberBlocks = std::vector<std::optional<double>>;
+/// What each member launches at a shape. None, or no list at all: not known.
+using MemberLaunches = std::vector<std::optional<LaunchSize>>;
 /// As they were where a point's members were measured.
-MemberBlocks blocks_at(const PortfolioPoint& point, std::size_t members);
+MemberLaunches launches_at(const PortfolioPoint& point, std::size_t members);
 
 /// A Gaussian process over shapes and members: its coordinates are the extents of a shape and their alignments, how many blocks a member's
-/// launch has there, and the values of the member's parameters, so that what one member took says something of members like it. It is one
-/// of times (their logarithms, above those of the points' floors): what one configuration takes changes smoothly from shape to shape, and
-/// so does what the best takes, which has a process of its own; how far one is behind the other does not. A prediction is made from the
-/// measurements nearest to it. Far from where it was measured a member is expected to be slow. The rule computes with basic arithmetic
-/// alone, in a fixed order, so the same portfolio gives the same choice on every host.
+/// launch has there and how evenly they fill the device, and the values of the member's parameters, so that what one member took says
+/// something of members like it. It is one of times (their logarithms, above those of the points' floors): what one configuration takes
+/// changes smoothly from shape to shape, and so does what the best takes, which has a process of its own; how far one is behind the other
+/// does not. A prediction is made from the measurements nearest to it. Far from where it was measured a member is expected to be slow. The
+/// rule computes with basic arithmetic alone, in a fixed order, so the same portfolio gives the same choice on every host.
 class PortfolioRule {
  public:
   /// Of a portfolio with at least one point.
   explicit PortfolioRule(const Portfolio& portfolio);
 
   /// All members, the best first; ties by their order.
-  [[nodiscard]] std::vector<Opinion> rank(const Shape& shape, const MemberBlocks& blocks) const;
+  [[nodiscard]] std::vector<Opinion> rank(const Shape& shape, const MemberLaunches& launches) const;
   /// The points whose measurements it looks at there, the nearest first.
   [[nodiscard]] std::vector<std::size_t> around(const Shape& shape) const;
 
@@ -48,11 +48,17 @@ class PortfolioRule {
  private:
   friend RuleSettings fit_settings(const Portfolio& portfolio);
   using Row = std::vector<double>;
+  /// A LaunchSize as texts keep it.
+  struct Launch {
+    double blocks = 0.0, tail = 0.0;  ///< the logarithm of the blocks, to the base 2
+  };
+  using Launches = std::vector<std::optional<Launch>>;
+  static Launch kept(const LaunchSize& launch);
   /// A measurement: a member at a point.
   struct Cell {
     std::size_t point = 0, member = 0;
-    double time = 0.0;             ///< as best_ has it
-    std::optional<double> blocks;  ///< their logarithm to the base 2
+    double time = 0.0;  ///< as best_ has it
+    std::optional<Launch> launch;
   };
   /// A point and how far it is, the nearest first.
   struct Near {
@@ -64,20 +70,19 @@ class PortfolioRule {
   };
   [[nodiscard]] bool is_of_other_product(std::size_t point) const { return points_[point].back() != 0.0; }
   void align_products(const Portfolio& portfolio);
-  void forget_blocks_known_in_part();
+  void forget_launches_known_in_part();
   [[nodiscard]] Row coordinates(const Shape& shape) const;
   [[nodiscard]] std::vector<Near> nearest(const Row& at, std::size_t without) const;
-  [[nodiscard]] double apart(std::size_t member, const std::optional<double>& blocks, const Cell& other) const;
+  [[nodiscard]] double apart(std::size_t member, const std::optional<Launch>& launch, const Cell& other) const;
   /// What to expect at a shape, before more is known: of the best, and of any member.
   struct Usual {
     double best = 0.0, member = 0.0;
   };
   [[nodiscard]] Usual usual_at(const std::vector<Near>& near) const;
   class Neighbourhood;
-  /// Of these members, from at most so many measurements; `logarithms`: of everyone's blocks. The doubt is that of a process of
-  /// deviation 1.
+  /// Of these members, from at most so many measurements; `launches`: everyone's. The doubt is that of a process of deviation 1.
   [[nodiscard]] std::vector<Opinion> opinions(const std::vector<Near>& near, const std::vector<std::size_t>& members,
-                                              const MemberBlocks& logarithms, std::size_t most) const;
+                                              const Launches& launches, std::size_t most) const;
   [[nodiscard]] std::vector<std::size_t> everyone() const;
   /// Of at most `most` points, in even steps, each from at most so many measurements.
   [[nodiscard]] Score leave_one_out(std::size_t most, std::size_t measured) const;

@@ -35,14 +35,14 @@ std::optional<Configuration> PortfolioProposals::legal(const PortfolioMember& me
   return valid ? std::optional(*configuration) : std::nullopt;
 }
 
-MemberBlocks PortfolioProposals::blocks(std::span<const PortfolioMember> members, const Problem& problem) const {
+MemberLaunches PortfolioProposals::launches(std::span<const PortfolioMember> members, const Problem& problem) const {
   std::vector<Implementation> able;
   for (const KernelSpec* const spec : request_.operation->implementations) {
     if (Result<Problem> own = problem_for(*spec, problem)) {
       able.push_back({spec, *std::move(own)});
     }
   }
-  return blocks_of(members, able, request_.common.device.info);
+  return launches_of(members, able, request_.common.device.info);
 }
 
 PortfolioProposals::First PortfolioProposals::at(const Shape& shape, const Problem& problem, const Portfolio& so_far,
@@ -61,14 +61,14 @@ PortfolioProposals::First PortfolioProposals::at(const Shape& shape, const Probl
     add(kernel, configuration);
   }
   for (const Opinion& opinion :
-       most_members > 0 && rule != nullptr ? rule->rank(shape, blocks(so_far.members, problem)) : std::vector<Opinion>()) {
+       most_members > 0 && rule != nullptr ? rule->rank(shape, launches(so_far.members, problem)) : std::vector<Opinion>()) {
     const PortfolioMember& member = so_far.members[opinion.member];
     if (taken < most_members) {
       add(member.kernel, legal(member, problem));
     }
   }
   std::vector<PortfolioMember> illegal;
-  const auto of_members = [&](std::span<const PortfolioMember> members) { return blocks(members, problem); };
+  const auto of_members = [&](std::span<const PortfolioMember> members) { return launches(members, problem); };
   const std::vector<std::optional<Shape>> fastest = table_.fastest_at();
   std::size_t untried = most / kNewShare;
   for (const std::size_t column : table_.promising(shape, so_far, of_members)) {

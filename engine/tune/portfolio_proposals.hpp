@@ -37,7 +37,7 @@ class PortfolioProposals {
   /// What is one parameter from a member, legal here and not where the member was measured (newly_legal).
   [[nodiscard]] std::vector<Configuration> could_not_be_tried(const PortfolioMember& member, const Problem& here, const Shape& there) const;
   /// Of members at a problem.
-  [[nodiscard]] MemberBlocks blocks(std::span<const PortfolioMember> members, const Problem& problem) const;
+  [[nodiscard]] MemberLaunches launches(std::span<const PortfolioMember> members, const Problem& problem) const;
 
  private:
   using Spaces = std::map<std::string, std::optional<SearchSpace>>;

@@ -210,7 +210,7 @@ class PortfolioSession {
 
   /// The members, what the rule expects to be fastest first.
   [[nodiscard]] std::vector<Opinion> ranked(const Shape& shape, const Problem& problem) const {
-    return rule_->rank(shape, proposals_.blocks(portfolio_.members, problem));
+    return rule_->rank(shape, proposals_.launches(portfolio_.members, problem));
   }
 
   // ---- a shape ----

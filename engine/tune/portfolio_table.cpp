@@ -68,9 +68,7 @@ void PortfolioTable::add(const Shape& shape, const Work& work, const KernelSpec&
     }
     Bindings bound = bindings(spec.parameters, trial.configuration);
     bound.insert(fixed.begin(), fixed.end());
-    const std::optional<std::int64_t> blocks = largest_grid(spec, bound);
-    times->second[column] = {was_timed(trial) ? std::optional(trial.measurement.median_us) : std::nullopt,
-                             blocks ? std::optional(static_cast<double>(*blocks)) : std::nullopt};
+    times->second[column] = {was_timed(trial) ? std::optional(trial.measurement.median_us) : std::nullopt, launch_size(spec, bound)};
   }
 }
 
@@ -94,7 +92,7 @@ void PortfolioTable::add(const Portfolio& earlier, const std::function<std::opti
     for (const PortfolioCell& cell : point.cells) {
       const bool is_timed = cell.slowdown < slowest;  // else it failed, or was as slow
       times->second.try_emplace(columns[cell.member],
-                                Measured{is_timed ? std::optional(point.best_us * cell.slowdown) : std::nullopt, cell.blocks});
+                                Measured{is_timed ? std::optional(point.best_us * cell.slowdown) : std::nullopt, cell.launch});
     }
   }
 }
@@ -117,8 +115,8 @@ std::vector<PortfolioTable::Row> PortfolioTable::rows() const {
     }
     for (const auto& [column, measured] : times) {
       row.slowdowns[column] = measured.us ? *measured.us / row.best_us : kFailed;
-      if (measured.blocks) {
-        row.blocks[column] = *measured.blocks;
+      if (measured.launch) {
+        row.launches.emplace(column, *measured.launch);
       }
     }
     least = std::min(least, row.best_us);
@@ -197,7 +195,7 @@ std::vector<std::size_t> PortfolioTable::choose(const std::vector<Row>& all, std
 }
 
 std::vector<std::size_t> PortfolioTable::promising(const Shape& shape, const Portfolio& about,
-                                                   const std::function<MemberBlocks(std::span<const PortfolioMember>)>& blocks) const {
+                                                   const std::function<MemberLaunches(std::span<const PortfolioMember>)>& launches) const {
   const std::vector<Row> all = rows();
   Portfolio whole = about;
   fill(whole, all, {});
@@ -215,7 +213,7 @@ std::vector<std::size_t> PortfolioTable::promising(const Shape& shape, const Por
   std::vector<std::size_t> able = contenders(all, wrong_, columns_.size()), order;
   std::erase_if(able, [&](std::size_t column) { return !measured.contains(column); });
   fill(whole, near, able);
-  for (const Opinion& opinion : PortfolioRule(whole).rank(shape, blocks(whole.members))) {
+  for (const Opinion& opinion : PortfolioRule(whole).rank(shape, launches(whole.members))) {
     order.push_back(able[opinion.member]);
   }
   return order;
@@ -230,9 +228,10 @@ void PortfolioTable::fill(Portfolio& portfolio, const std::vector<Row>& all, con
   for (const Row& row : all) {
     PortfolioPoint point{row.shape, kept_us(row.best_us), kept_us(row.floor_us), {}};
     for (std::size_t member = 0; member < chosen.size(); ++member) {
-      const auto slowdown = row.slowdowns.find(chosen[member]), blocks = row.blocks.find(chosen[member]);
+      const auto slowdown = row.slowdowns.find(chosen[member]);
+      const auto launch = row.launches.find(chosen[member]);
       if (slowdown != row.slowdowns.end()) {
-        point.cells.push_back({member, slowdown->second, blocks == row.blocks.end() ? std::nullopt : std::optional(blocks->second)});
+        point.cells.push_back({member, slowdown->second, launch == row.launches.end() ? std::nullopt : std::optional(launch->second)});
       }
     }
     portfolio.points.push_back(std::move(point));
@@ -275,12 +274,12 @@ void PortfolioTable::judge(Portfolio& portfolio, std::size_t most) const {
       if (chosen.empty()) {
         continue;
       }
-      MemberBlocks blocks;
+      MemberLaunches launches;
       for (const std::size_t column : chosen) {
-        const auto known = row.blocks.find(column);
-        blocks.push_back(known == row.blocks.end() ? std::nullopt : std::optional(known->second));
+        const auto known = row.launches.find(column);
+        launches.push_back(known == row.launches.end() ? std::nullopt : std::optional(known->second));
       }
-      const std::vector<Opinion> ranked = rule.rank(row.shape, blocks);
+      const std::vector<Opinion> ranked = rule.rank(row.shape, launches);
       const auto choice = std::ranges::find_if(ranked, [&](const Opinion& one) { return row.slowdowns.contains(chosen[one.member]); });
       const double slowdown =
           choice == ranked.end() ? ranked.front().slowdown : std::min(kUncovered, std::log(row.slowdowns.at(chosen[choice->member])));

@@ -25,10 +25,10 @@ class PortfolioTable {
  public:
   struct Row {
     Shape shape;
-    double best_us = 0.0;                     ///< 0: nothing was right
-    double floor_us = 0.0;                    ///< the least time of all rows, and what the work takes at the best rates of all rows
-    std::map<std::size_t, double> slowdowns;  ///< by column; what failed counts as kFailed times the best
-    std::map<std::size_t, double> blocks;     ///< by column, of the largest pass; as far as it has any
+    double best_us = 0.0;                        ///< 0: nothing was right
+    double floor_us = 0.0;                       ///< the least time of all rows, and what the work takes at the best rates of all rows
+    std::map<std::size_t, double> slowdowns;     ///< by column; what failed counts as kFailed times the best
+    std::map<std::size_t, LaunchSize> launches;  ///< by column, as far as they are known
   };
 
   /// Measurements of a kernel at a shape, in the order of the range's axes; later ones take the place of earlier ones. `problem` is the
@@ -53,9 +53,9 @@ class PortfolioTable {
   /// more than a member is worth. Ties go to what was measured more often, then by name.
   [[nodiscard]] std::vector<std::size_t> choose(std::size_t most) const { return choose(rows(), most); }
   /// The columns that could be members and were measured at shapes near this one, what a rule of all of them with these settings expects to
-  /// be fast there first. `blocks`: of members there.
+  /// be fast there first. `launches`: of members there.
   [[nodiscard]] std::vector<std::size_t> promising(const Shape& shape, const Portfolio& about,
-                                                   const std::function<MemberBlocks(std::span<const PortfolioMember>)>& blocks) const;
+                                                   const std::function<MemberLaunches(std::span<const PortfolioMember>)>& launches) const;
   /// The members, their slowdowns and the rule; `about` has all else.
   [[nodiscard]] Portfolio portfolio(Portfolio about, std::size_t most) const;
   /// The same with the rule's settings of `about`: to fit them takes seconds.
@@ -74,7 +74,7 @@ class PortfolioTable {
   std::map<std::string, std::size_t> places_;  ///< of a column
   struct Measured {
     std::optional<double> us;  ///< none: it failed
-    std::optional<double> blocks;
+    std::optional<LaunchSize> launch;
   };
   std::map<std::string, std::map<std::size_t, Measured>> times_;  ///< by shape and column
   std::map<std::string, double> best_of_earlier_;                 ///< microseconds by shape, of what may be no column

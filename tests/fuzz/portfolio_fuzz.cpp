@@ -20,7 +20,7 @@ void check_rule(const hone::Portfolio& portfolio) {
   }
   const hone::PortfolioRule rule(portfolio);
   for (const hone::PortfolioPoint* point : {&portfolio.points.front(), &portfolio.points.back()}) {
-    std::vector<Opinion> opinions = rule.rank(point->shape, blocks_at(*point, portfolio.members.size()));
+    std::vector<Opinion> opinions = rule.rank(point->shape, launches_at(*point, portfolio.members.size()));
     require(std::ranges::all_of(
                 opinions, [](const Opinion& one) { return std::isfinite(one.slowdown) && std::isfinite(one.doubt) && one.doubt > 0.0; }),
             "what is thought of a member is a number");

@@ -13,7 +13,7 @@ namespace hone {
 namespace {
 
 using test::cells;
-using test::set_blocks;
+using test::set_launches;
 
 /// Two members: the first is fast for few rows, the second for many. They cross at 256.
 Portfolio crossing_portfolio() {
@@ -66,15 +66,15 @@ TEST_CASE("a rule is the same after its text was read again") {
   Portfolio portfolio = crossing_portfolio();
   for (PortfolioPoint& point : portfolio.points) {
     const auto rows = static_cast<double>(point.shape.front().second);
-    set_blocks(point, {rows, rows > 100.0 ? std::optional(std::ceil(rows / 7.0)) : std::nullopt});
+    set_launches(point, {LaunchSize{rows, 1.0 / rows}, rows > 100.0 ? std::optional(LaunchSize{std::ceil(rows / 7.0)}) : std::nullopt});
   }
   const std::string written = text(portfolio);
   const Portfolio read = parse_portfolio(written).value();
   CHECK(text(read) == written);
   const PortfolioRule one(portfolio), two(read);
   for (std::int64_t rows = 1; rows < 70000; rows = rows * 2 + 1) {
-    const MemberBlocks blocks{static_cast<double>(rows), 3.0};
-    const auto first = one.rank(toy_shape(rows), blocks), second = two.rank(toy_shape(rows), blocks);
+    const MemberLaunches launches{LaunchSize{static_cast<double>(rows)}, LaunchSize{3.0, 0.5}};
+    const auto first = one.rank(toy_shape(rows), launches), second = two.rank(toy_shape(rows), launches);
     REQUIRE(first.size() == second.size());
     for (std::size_t i = 0; i < first.size(); ++i) {
       CHECK(first[i].member == second[i].member);
@@ -194,20 +194,36 @@ TEST_CASE("members are told apart by the blocks of their launches") {
   for (PortfolioPoint& point : portfolio.points) {
     const bool is_first = &point - portfolio.points.data() < 4;
     point.cells = is_first ? cells({1.0, 1.5}) : cells({1.5, 1.0});
-    set_blocks(point, is_first ? MemberBlocks{1.0, 256.0} : MemberBlocks{256.0, 1.0});
+    set_launches(point, is_first ? MemberLaunches{LaunchSize{1.0}, LaunchSize{256.0}} : MemberLaunches{LaunchSize{256.0}, LaunchSize{1.0}});
   }
   const PortfolioRule rule(portfolio);
-  CHECK(rule.rank(toy_shape(256), {1.0, 256.0}).front().member == 0);
-  CHECK(rule.rank(toy_shape(256), {256.0, 1.0}).front().member == 1);
+  CHECK(rule.rank(toy_shape(256), {LaunchSize{1.0}, LaunchSize{256.0}}).front().member == 0);
+  CHECK(rule.rank(toy_shape(256), {LaunchSize{256.0}, LaunchSize{1.0}}).front().member == 1);
 }
 
-TEST_CASE("blocks that some measurements of a kernel lack tell none of its members apart") {
+TEST_CASE("members are told apart by how evenly their launches fill the device") {
+  // What leaves most of its last wave idle is slow.
+  const LaunchSize even{200.0, 0.0}, uneven{200.0, 0.75};
+  Portfolio portfolio = crossing_portfolio();
+  portfolio.rule = {.reach = {16.0}, .noise = 0.01, .tail = 1.0};
+  for (std::size_t i = 0; i < portfolio.points.size(); ++i) {
+    portfolio.points[i].cells = i % 2 == 0 ? cells({1.0, 1.5}) : cells({1.5, 1.0});
+    set_launches(portfolio.points[i], i % 2 == 0 ? MemberLaunches{even, uneven} : MemberLaunches{uneven, even});
+  }
+  const PortfolioRule rule(portfolio);
+  for (const std::int64_t rows : {100, 300, 1000}) {
+    CHECK(rule.rank(toy_shape(rows), {even, uneven}).front().member == 0);
+    CHECK(rule.rank(toy_shape(rows), {uneven, even}).front().member == 1);
+  }
+}
+
+TEST_CASE("launches that some measurements of a kernel lack tell none of its members apart") {
   Portfolio portfolio = crossing_portfolio();
   portfolio.rule = {.reach = {16.0}, .noise = 0.01, .blocks = 0.5};
   Portfolio without = portfolio;
   const std::vector<Opinion> expected = PortfolioRule(without).rank(toy_shape(300), {});
   const auto is_as_without = [&] {
-    const std::vector<Opinion> ranked = PortfolioRule(portfolio).rank(toy_shape(300), {64.0, 64.0});
+    const std::vector<Opinion> ranked = PortfolioRule(portfolio).rank(toy_shape(300), {LaunchSize{64.0}, LaunchSize{64.0}});
     for (std::size_t i = 0; i < ranked.size(); ++i) {
       CHECK(ranked[i].member == expected[i].member);
       CHECK(ranked[i].slowdown == expected[i].slowdown);
@@ -215,14 +231,14 @@ TEST_CASE("blocks that some measurements of a kernel lack tell none of its membe
     }
   };
   for (std::size_t i = 0; i < portfolio.points.size(); i += 2) {  // of both members at some points
-    set_blocks(portfolio.points[i], {static_cast<double>(i + 1), 1000.0});
+    set_launches(portfolio.points[i], {LaunchSize{static_cast<double>(i + 1)}, LaunchSize{1000.0}});
   }
   is_as_without();
   for (const std::size_t known : {0, 1}) {  // of one of them at all
     for (PortfolioPoint& point : portfolio.points) {
-      MemberBlocks blocks(2);
-      blocks[known] = static_cast<double>(point.shape.front().second);
-      set_blocks(point, blocks);
+      MemberLaunches launches(2);
+      launches[known] = LaunchSize{static_cast<double>(point.shape.front().second)};
+      set_launches(point, launches);
     }
     is_as_without();
   }
@@ -257,7 +273,7 @@ TEST_CASE("settings are chosen by leaving points out") {
 TEST_CASE("a text that contradicts itself is no portfolio") {
   Portfolio portfolio = crossing_portfolio();
   for (PortfolioPoint& point : portfolio.points) {
-    set_blocks(point, {1.0, 1.0});
+    set_launches(point, {LaunchSize{1.0}, LaunchSize{1.0}});
   }
   const std::string good = text(portfolio);
   const auto refused = [&](std::string_view what, std::string_view with) {
@@ -283,6 +299,8 @@ TEST_CASE("a text that contradicts itself is no portfolio") {
   CHECK(refused("\"alignment\":0.0", "\"alignment\":1e308"));
   CHECK(refused("\"unlike\":0.3", "\"unlike\":0"));
   CHECK(refused("\"blocks\":0.14", "\"blocks\":-1"));
+  CHECK(refused("\"tail\":0.7", "\"tail\":-1"));
+  CHECK(refused("\"tails\": [\n", "\"tails\": [\n  \"\",\n"));
   CHECK(refused("\"expected_slowdown\":", "\"expected_slowdown\":1e300,\"was\":"));
   CHECK(refused("\"rows\": [1,", "\"rows\": ["));
   CHECK(refused("[[1,65536]]", "[[65536,1]]"));

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "engine/device/pass_launch.hpp"
 #include "engine/kernel/configuration_text.hpp"
 
 namespace hone {
@@ -157,22 +156,10 @@ TEST_CASE("what is to be expected of a portfolio is judged at shapes that have n
   CHECK(made.expected == 1.0);
 }
 
-TEST_CASE("a table keeps how many blocks the largest pass of a launch has") {
+TEST_CASE("a table keeps what a member launches") {
   KernelSpec spec = table_spec();
   const Expression rows = Expression::variable("p.rows"), a = Expression::variable("c.a"), one = Expression::constant(1);
-  Pass small, large, skipped;
-  small.grid = {one, one, one};
-  large.grid = {rows, Expression::constant(std::int64_t{1} << 40), one};
-  skipped.grid = {rows, Expression::constant(std::int64_t{1} << 62), rows};
-  skipped.enabled = Expression::constant(false);
-  spec.passes = {small, large, skipped};
-  const auto blocks = [&](std::int64_t extent) { return largest_grid(spec, {{"p.rows", Value(extent)}}); };
-  CHECK(blocks(3) == std::int64_t{3} << 40);
-  CHECK(blocks(std::int64_t{1} << 40) == std::numeric_limits<std::int64_t>::max());
-  CHECK(blocks(0) == 1);  // of the small pass
-  CHECK_FALSE(largest_grid(spec, {}).has_value());
-
-  spec.passes = {small};
+  spec.passes = {Pass{}};
   spec.passes.front().grid = {Expression::make(Operator::kMultiply, {rows, a}), one, one};
   PortfolioTable table;
   Trial trial;
@@ -181,7 +168,7 @@ TEST_CASE("a table keeps how many blocks the largest pass of a launch has") {
   trial.measurement.median_us = 1.0;
   const Problem problem{DType::kF32, {{"rows", 7}}};
   table.add(problem.shape, {}, spec, problem, {}, {trial});
-  CHECK(table.rows().front().blocks.at(0) == 35.0);
+  CHECK(table.rows().front().launches.at(0) == LaunchSize{35.0, 0.0});
 }
 
 }  // namespace hone

@@ -1,0 +1,73 @@
+// How much a kernel launches, and how evenly that fills a device.
+#include "engine/device/launch_size.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+namespace hone {
+namespace {
+
+const Expression kRows = Expression::variable("p.rows"), kOne = Expression::constant(1),
+                 kMultiprocessors = Expression::variable("d.multiprocessors");
+
+KernelSpec launching(std::vector<std::array<Expression, 3>> grids) {
+  KernelSpec spec;
+  for (std::array<Expression, 3>& grid : grids) {
+    spec.passes.emplace_back().grid = std::move(grid);
+  }
+  return spec;
+}
+
+/// On a device of ten multiprocessors.
+std::optional<LaunchSize> size_at(const KernelSpec& spec, std::int64_t rows) {
+  Bindings bound{{"p.rows", Value(rows)}, {"d.multiprocessors", Value(10)}};
+  const Bindings before = bound;
+  const std::optional<LaunchSize> size = launch_size(spec, bound);
+  CHECK(bound == before);
+  return size;
+}
+
+}  // namespace
+
+TEST_CASE("a launch has the blocks of its largest pass") {
+  KernelSpec spec = launching({{kOne, kOne, kOne}, {kRows, Expression::constant(1 << 20), kOne}, {kRows, kRows, kRows}});
+  spec.passes.back().enabled = Expression::constant(false);
+  CHECK(size_at(spec, 3)->blocks == 3 << 20);
+  CHECK(size_at(spec, 0)->blocks == 1.0);  // of the small pass
+  spec.passes.erase(spec.passes.begin());
+  CHECK_FALSE(size_at(spec, 0).has_value());
+  Bindings nothing;
+  CHECK_FALSE(launch_size(spec, nothing).has_value());
+}
+
+TEST_CASE("the tail is what whole waves take over even ones") {
+  const KernelSpec spec = launching({{kRows, kOne, kOne}});
+  CHECK(size_at(spec, 5)->tail == 0.0);  // a part of one wave
+  CHECK(size_at(spec, 10)->tail == 0.0);
+  CHECK(size_at(spec, 11)->tail == doctest::Approx(std::log2(20.0 / 11.0)));
+  CHECK(size_at(spec, 15)->tail == doctest::Approx(std::log2(4.0 / 3.0)));
+  CHECK(size_at(spec, 20)->tail == 0.0);
+  CHECK(size_at(spec, 10001)->tail < 0.01);
+  Bindings unknown{{"p.rows", Value(11)}};
+  CHECK(launch_size(spec, unknown) == LaunchSize{11.0, 0.0});
+}
+
+TEST_CASE("blocks that take one piece of work after another have one each in a wave") {
+  // Two blocks on a multiprocessor, or as many as there are rows; and before them a copy.
+  const Expression resident = Expression::make(Operator::kMultiply, {kMultiprocessors, Expression::constant(2)});
+  const Expression fewer = Expression::make(Operator::kLess, {kRows, resident});
+  const Expression blocks = Expression::make(Operator::kSelect, {fewer, kRows, resident});
+  const KernelSpec spec = launching({{Expression::constant(1000), kOne, kOne}, {blocks, kOne, kOne}});
+  CHECK(size_at(spec, 25) == LaunchSize{1000.0, std::log2(40.0 / 25.0)});
+  CHECK(size_at(spec, 40)->tail == 0.0);
+  CHECK(size_at(spec, 41)->tail == doctest::Approx(std::log2(60.0 / 41.0)));
+}
+
+TEST_CASE("what would fill any device evenly has no tail") {
+  const KernelSpec spec = launching({{kMultiprocessors, kOne, kOne}});
+  CHECK(size_at(spec, 1)->blocks == 10.0);
+  CHECK(size_at(spec, 1)->tail < 0.001);
+}
+
+}  // namespace hone
