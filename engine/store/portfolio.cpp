@@ -134,25 +134,25 @@ std::vector<double> values_of_levels(double (*logarithm)(std::size_t), double (*
 /// What a member took at each point, as its text has it.
 struct MemberLevels {
   const std::string* slowdowns = nullptr;
-  const std::string *blocks = nullptr, *tails = nullptr;  ///< at those points where it was measured; null: not known at all
+  const std::string *blocks = nullptr, *tails = nullptr;  ///< at those points where it was measured; null: not known at all, or 0
 };
 
 /// The points of a portfolio whose range and members were read.
 std::vector<PortfolioPoint> read_points(const Json& json, const ShapeRange& range) {
   const Json &best = json.at("best_us"), &floor = json.at("floor_us"), &extents = json.at("extents"), &members = json.at("members");
-  // Written by an earlier version, it knows nothing of tails, and blocks alone say less than they seem to.
+  // Written by an earlier version, it knows nothing of tails, or of launches.
   const auto blocks = json.find("blocks"), tails = json.find("tails");
-  const bool knows_launches = blocks != json.end() && tails != json.end();
-  bool complete = floor.size() == best.size() && (!knows_launches || (blocks->size() == members.size() && tails->size() == members.size()));
+  const auto is_list = [&](const auto& found) { return found == json.end() || found->size() == members.size(); };
+  bool complete = floor.size() == best.size() && is_list(blocks) && is_list(tails);
   std::vector<MemberLevels> levels;
   for (std::size_t i = 0; complete && i < members.size(); ++i) {
     MemberLevels& own = levels.emplace_back(MemberLevels{&members[i].at("slowdowns").get_ref<const std::string&>()});
     const std::size_t measured = own.slowdowns->size() - static_cast<std::size_t>(std::ranges::count(*own.slowdowns, kUnmeasured));
     complete = own.slowdowns->size() == best.size();
-    if (knows_launches && !blocks->at(i).get_ref<const std::string&>().empty()) {
+    if (blocks != json.end() && !blocks->at(i).get_ref<const std::string&>().empty()) {
       own.blocks = &blocks->at(i).get_ref<const std::string&>();
-      own.tails = &tails->at(i).get_ref<const std::string&>();
-      complete = complete && own.blocks->size() == measured && own.tails->size() == measured;
+      own.tails = tails == json.end() ? nullptr : &tails->at(i).get_ref<const std::string&>();
+      complete = complete && own.blocks->size() == measured && (own.tails == nullptr || own.tails->size() == measured);
     }
   }
   std::vector<const Json*> varying;  // of each axis, its extent at each point; null where it has one value
@@ -179,10 +179,11 @@ std::vector<PortfolioPoint> read_points(const Json& json, const ShapeRange& rang
       if (const auto level = read_level((*levels[k].slowdowns)[i])) {
         PortfolioCell& cell = point.cells.emplace_back(PortfolioCell{k, slowdown[*level], {}});
         if (levels[k].blocks != nullptr) {
-          const auto of_blocks = read_level((*levels[k].blocks)[read[k]]), of_tail = read_level((*levels[k].tails)[read[k]]);
+          const auto of_blocks = read_level((*levels[k].blocks)[read[k]]);
+          const auto of_tail = levels[k].tails == nullptr ? std::nullopt : read_level((*levels[k].tails)[read[k]]);
           ++read[k];
-          if (of_blocks && of_tail) {
-            cell.launch = {count[*of_blocks], level_tail(*of_tail)};
+          if (of_blocks) {
+            cell.launch = {count[*of_blocks], level_tail(of_tail.value_or(0))};
           }
         }
       }
@@ -210,8 +211,8 @@ Portfolio read(const Json& json) {
     read.rule.noise = rule.at("noise").get<double>();
     read.rule.unlike = rule.at("unlike").get<double>();
     read.rule.blocks = rule.at("blocks").get<double>();
-    read.rule.tail = rule.value("tail", read.rule.tail);
-  } else {  // settings of an earlier version's rule mean nothing to this one
+    read.rule.tail = rule.value("tail", 0.0);  // an earlier version's knows of none
+  } else {                                     // settings of an earlier version's rule mean nothing to this one
     std::ranges::fill(read.rule.reach, RuleSettings::kUsualReach);
   }
   read.expected = json.at("expected_slowdown").get<double>();

@@ -9,7 +9,7 @@ namespace hone {
 namespace {
 
 constexpr double kNear = 1.2;            // times the fastest: what is slower is not chosen there, and neither is what is somewhat better
-constexpr std::size_t kShapesEach = 24;  // that are planned for a member, spread over those where it is near
+constexpr std::size_t kShapesEach = 24;  // that are planned for a member, spread over those where it is near, and for a winner
 constexpr std::size_t kEnough = 8;       // shapes at which something is compared
 constexpr std::size_t kFirstFew = 3;     // shapes after which it is given up, if it is behind
 constexpr double kBehind = 0.03;         // in the mean of the logarithms
@@ -56,7 +56,7 @@ void PortfolioComparisons::plan(const std::vector<PortfolioMember>& members, dou
   const std::vector<std::optional<Shape>> fastest = table_.fastest_at();
   std::vector<bool> is_cheap;
   for (Place& place : places_) {
-    std::erase_if(place.pairs, [](const Pair& pair) { return !pair.is_of_winner(); });
+    std::erase_if(place.pairs, [](const Pair& pair) { return !pair.is_of_winner; });
   }
   for (const PortfolioTable::Row& row : rows) {
     const Result<Problem> problem = shapes_.problem_at(row.shape);
@@ -102,16 +102,15 @@ std::optional<std::pair<std::size_t, double>> PortfolioComparisons::best_of(cons
   return best;
 }
 
-std::optional<PortfolioComparisons::Pair> PortfolioComparisons::pair_of_winner(std::size_t winner, const PortfolioTable::Row& won_at,
-                                                                               const PortfolioTable::Row& here) const {
+std::optional<PortfolioComparisons::Pair> PortfolioComparisons::pair_of_winner(std::size_t winner, const PortfolioTable::Row& here) const {
   const auto best = best_of(members_, here);
   const Result<Problem> problem = shapes_.problem_at(here.shape);
-  if (!best || !problem || here.slowdowns.contains(winner)) {
+  if (!best || !problem) {
     return std::nullopt;
   }
   const PortfolioMember &member = table_.columns()[best->first], &other = table_.columns()[winner];
   const std::optional<Configuration> own = proposals_.legal(member, *problem), others = proposals_.legal(other, *problem);
-  return own && others ? std::optional(Pair{member, other, *own, *others, best->second, 0, text(won_at.shape)}) : std::nullopt;
+  return own && others ? std::optional(Pair{member, other, *own, *others, best->second, 0, true}) : std::nullopt;
 }
 
 void PortfolioComparisons::add_winners(const Portfolio& so_far, const PortfolioRule& rule, double session_seconds) {
@@ -130,59 +129,70 @@ void PortfolioComparisons::add_winners(const Portfolio& so_far, const PortfolioR
     const auto fastest = std::ranges::min_element(row.slowdowns, {}, [](const auto& one) { return one.second; });
     const auto best = best_of(members_, row);
     const bool is_ahead = fastest != row.slowdowns.end() && (!best || best->second >= kClearly * fastest->second);
-    if (!is_ahead || !winners_.insert(fastest->first).second) {
+    if (!is_ahead || table_.is_wrong(fastest->first)) {
       continue;
     }
-    std::size_t planned = 0;
+    Winner& winner = winners_[fastest->first];
+    if (winner.around.size() >= kEnough || winner.points == so_far.points.size()) {
+      continue;
+    }
+    winner.points = so_far.points.size();
     for (const std::size_t point : rule.around(row.shape)) {
-      const auto near = row_of.find(so_far.points[point].shape);
-      const Result<Problem> problem = shapes_.problem_at(so_far.points[point].shape);
-      std::optional<Pair> pair = planned < kShapesEach && near != row_of.end() && problem && shapes_.is_cheap(*problem, session_seconds)
-                                     ? pair_of_winner(fastest->first, row, *near->second)
-                                     : std::nullopt;
-      if (pair) {
-        ++planned;
-        pairs_at(near->first).push_back(*std::move(pair));
+      const Shape& shape = so_far.points[point].shape;
+      const auto near = row_of.find(shape);
+      const Result<Problem> problem = shapes_.problem_at(shape);
+      if (near == row_of.end() || near->second == &row || !problem || !shapes_.is_cheap(*problem, session_seconds)) {
+        continue;
+      }
+      std::optional<Pair> pair = pair_of_winner(fastest->first, *near->second);
+      if (pair && winner.around.insert(text(shape)).second && !near->second->slowdowns.contains(fastest->first)) {
+        pairs_at(shape).push_back(*std::move(pair));
+      }
+      if (winner.around.size() == kShapesEach) {
+        break;
       }
     }
   }
+}
+
+/// One failure, or one shape where it is far behind, does not outweigh all others.
+void PortfolioComparisons::Compared::add(double slowdown, double other) {
+  ++shapes;
+  sum += std::log(std::min(kNear, slowdown / other));
 }
 
 bool PortfolioComparisons::Compared::is_enough() const {
   return shapes >= kEnough || (shapes >= kFirstFew && sum > kBehind * static_cast<double>(shapes));
 }
 
-/// Of a member and another, the shapes count at which the member is near the fastest and both were measured. Of what won at a shape, the
-/// others count, beside the best member of each.
+/// Of a member and another, the shapes count at which the member is near the fastest and both were measured. Of a winner, those around
+/// where it won, each with its best member.
 void PortfolioComparisons::leave_out_what_is_known() {
   const std::vector<PortfolioTable::Row> rows = table_.rows();
   std::map<std::pair<std::size_t, std::size_t>, Compared> all;  // by the columns of a member and another
   std::map<std::size_t, Compared> winners;                      // by column
   std::map<std::string, const PortfolioTable::Row*> row_of;
-  std::vector<double> best_of_members;
   for (const PortfolioTable::Row& row : rows) {
     row_of.emplace(text(row.shape), &row);
-    const auto best = best_of(members_, row);
-    best_of_members.push_back(best ? best->second : 0.0);
   }
   const auto compared = [&](std::size_t member, std::size_t other) {
     const auto [known, is_new] = all.try_emplace({member, other});
     for (std::size_t i = 0; is_new && i < rows.size(); ++i) {
       const auto of_member = rows[i].slowdowns.find(member), of_other = rows[i].slowdowns.find(other);
       if (of_member != rows[i].slowdowns.end() && of_member->second <= kNear && of_other != rows[i].slowdowns.end()) {
-        ++known->second.shapes;
-        known->second.sum += std::log(of_other->second / of_member->second);
+        known->second.add(of_other->second, of_member->second);
       }
     }
     return known->second;
   };
-  const auto compared_winner = [&](std::size_t winner, const std::string& won_at) {
+  const auto compared_winner = [&](std::size_t winner) {
     const auto [known, is_new] = winners.try_emplace(winner);
-    for (std::size_t i = 0; is_new && i < rows.size(); ++i) {
-      const auto slowdown = rows[i].slowdowns.find(winner);
-      if (slowdown != rows[i].slowdowns.end() && best_of_members[i] > 0.0 && text(rows[i].shape) != won_at) {
-        ++known->second.shapes;
-        known->second.sum += std::log(slowdown->second / best_of_members[i]);
+    for (const std::string& shape : is_new ? winners_.at(winner).around : std::set<std::string>()) {
+      const PortfolioTable::Row& row = *row_of.at(shape);
+      const auto slowdown = row.slowdowns.find(winner);
+      const auto best = best_of(members_, row);
+      if (slowdown != row.slowdowns.end() && best) {
+        known->second.add(slowdown->second, best->second);
       }
     }
     return known->second;
@@ -199,8 +209,7 @@ void PortfolioComparisons::leave_out_what_is_known() {
       if (!other) {
         return false;
       }
-      const Compared known =
-          pair.is_of_winner() ? compared_winner(*other, pair.won_at) : compared(table_.find_column(pair.member).value(), *other);
+      const Compared known = pair.is_of_winner ? compared_winner(*other) : compared(table_.find_column(pair.member).value(), *other);
       pair.compared = known.shapes;
       return known.is_enough() || row.slowdowns.contains(*other);
     });
@@ -220,12 +229,11 @@ std::optional<PortfolioComparisons::Next> PortfolioComparisons::next(std::size_t
     return std::nullopt;
   }
   std::ranges::stable_sort(richest->pairs, [](const Pair& a, const Pair& b) {
-    return a.is_of_winner() != b.is_of_winner() ? a.is_of_winner()
-           : a.compared != b.compared           ? a.compared < b.compared
-                                                : a.slowdown < b.slowdown;
+    return a.is_of_winner != b.is_of_winner ? a.is_of_winner : a.compared != b.compared ? a.compared < b.compared : a.slowdown < b.slowdown;
   });
   Next next{richest->shape, {}};
   const std::string shape = text(richest->shape);
+  std::set<PortfolioMember> proposed;
   std::size_t taken = 0;
   for (const Pair& pair : richest->pairs) {
     const auto is_missing = [&](const PortfolioMember& one, const Configuration& configuration) {
@@ -243,7 +251,9 @@ std::optional<PortfolioComparisons::Next> PortfolioComparisons::next(std::size_t
     if (needs_other) {
       next.first[pair.other.kernel].push_back(pair.other_configuration);
     }
-    ++proposed_[{pair.other, shape}];
+    if (proposed.insert(pair.other).second) {
+      ++proposed_[{pair.other, shape}];
+    }
   }
   std::erase_if(next.first, [](const auto& one) { return one.second.empty(); });
   return next;

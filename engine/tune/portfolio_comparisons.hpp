@@ -23,16 +23,18 @@ class PortfolioComparisons {
   /// For each member: where it is nearly the fastest and a survey costs little, what is one parameter from it (newly_legal). In place of
   /// what was planned before. `session_seconds`: as in PortfolioShapes.
   void plan(const std::vector<PortfolioMember>& members, double session_seconds);
-  /// Each configuration that won at a shape and was not given before, where the members are clearly behind: at the shapes around that one,
-  /// beside the best member of each. They come before what is planned for members. `rule`: of `so_far`.
+  /// Each configuration that won at a shape where the members are clearly behind: at the shapes around that one, beside the best member of
+  /// each. Once, or again when more shapes are known, as long as those around it are too few. They come before what is planned for members.
+  /// `rule`: of `so_far`.
   void add_winners(const Portfolio& so_far, const PortfolioRule& rule, double session_seconds);
 
   struct Next {
     Shape shape;
     PortfolioProposals::First first;  ///< by kernel: a member comes before what it is compared with
   };
-  /// The planned shape at which most can be compared; at most `most` configurations, those first that were compared least. What was timed
-  /// at enough shapes, or is behind at the first few, is no longer; what was proposed twice at a shape and not timed is not there again.
+  /// The planned shape at which most winners can be compared, then most others; at most `most` configurations, those first that were
+  /// compared least. What was timed at enough shapes, or is behind at the first few, is no longer; what was proposed twice at a shape and
+  /// not timed is not there again.
   /// Nothing if nothing is left.
   [[nodiscard]] std::optional<Next> next(std::size_t most);
 
@@ -40,10 +42,9 @@ class PortfolioComparisons {
   struct Pair {
     PortfolioMember member, other;
     Configuration configuration, other_configuration;
-    double slowdown = 0.0;     ///< of the member
-    std::size_t compared = 0;  ///< at so many shapes
-    std::string won_at;        ///< the other did: the text of the shape
-    [[nodiscard]] bool is_of_winner() const { return !won_at.empty(); }
+    double slowdown = 0.0;      ///< of the member
+    std::size_t compared = 0;   ///< at so many shapes
+    bool is_of_winner = false;  ///< the other won somewhere
   };
   struct Place {
     Shape shape;
@@ -53,13 +54,17 @@ class PortfolioComparisons {
   struct Compared {
     std::size_t shapes = 0;
     double sum = 0.0;  ///< of the logarithms of its time over the other's
+    void add(double slowdown, double other);
     [[nodiscard]] bool is_enough() const;
+  };
+  struct Winner {
+    std::set<std::string> around;  ///< the texts of the shapes at which it is compared
+    std::size_t points = 0;        ///< of the portfolio when they were looked for
   };
 
   [[nodiscard]] std::vector<Pair> pairs_of_member(const PortfolioMember& member, const Shape& won_at, const Shape& here,
                                                   double slowdown) const;
-  [[nodiscard]] std::optional<Pair> pair_of_winner(std::size_t winner, const PortfolioTable::Row& won_at,
-                                                   const PortfolioTable::Row& here) const;
+  [[nodiscard]] std::optional<Pair> pair_of_winner(std::size_t winner, const PortfolioTable::Row& here) const;
   /// Of these columns, the best at a row and its slowdown; nothing where none was measured.
   [[nodiscard]] static std::optional<std::pair<std::size_t, double>> best_of(const std::vector<std::size_t>& columns,
                                                                              const PortfolioTable::Row& row);
@@ -71,7 +76,7 @@ class PortfolioComparisons {
   const PortfolioProposals& proposals_;
   std::vector<Place> places_;
   std::vector<std::size_t> members_;                                 ///< the columns of those that winners are compared with
-  std::set<std::size_t> winners_;                                    ///< columns that were given
+  std::map<std::size_t, Winner> winners_;                            ///< by column
   std::map<std::pair<PortfolioMember, std::string>, int> proposed_;  ///< how often, by what is compared and the shape
 };
 

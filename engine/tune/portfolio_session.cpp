@@ -37,7 +37,7 @@ constexpr double kLeastProposals = 4.0, kMostProposals = 40.0;
 constexpr std::size_t kSurveyed = 28;    // configurations that are timed at a surveyed shape, at most
 constexpr std::size_t kLeastTime = 8;    // configurations: fewer have as much time as these
 constexpr std::size_t kMemberShare = 2;  // quarters of what is surveyed, that members may have before others
-constexpr double kCompareShare = 0.25;   // of a budget, for comparisons of members with what a search could not try
+constexpr double kCompareShare = 0.25;   // of a budget, for comparisons
 constexpr double kSurveyShare = 0.3;     // of an exploring session's seconds, that a survey may take
 constexpr double kLearnAgain = 1.5;      // times as many shapes as when it was last asked what a portfolio of them is like
 constexpr int kPatienceWithShapes = 3;   // in a row that fail
@@ -149,9 +149,12 @@ class PortfolioSession {
     if (!is_current || earlier.points.empty() || earlier.members.empty()) {
       return false;
     }
-    table_.add(earlier, [&](const Shape& shape) -> std::optional<Work> {
+    table_.add(earlier, [&](const Shape& shape) -> std::optional<PortfolioTable::There> {
       const Result<Problem> problem = shapes_.problem_at(shape);
-      return problem ? std::optional(work_of(*request_.operation->definition, *problem)) : std::nullopt;
+      if (!problem) {
+        return std::nullopt;
+      }
+      return PortfolioTable::There{work_of(*request_.operation->definition, *problem), proposals_.launches(earlier.members, *problem)};
     });
     if (portfolio_.points.empty()) {
       portfolio_ = earlier;
@@ -332,7 +335,8 @@ class PortfolioSession {
     const double share = static_cast<double>(std::max(count, kLeastTime)) / kSurveyed;
     const double seconds_each =
         share * kSurveyShare * each().seconds.value_or(kMostEach) / static_cast<double>(std::max<std::size_t>(1, count));
-    bool measured = false;
+    bool is_any_right = false;
+    std::vector<std::pair<const KernelSpec*, std::vector<Trial>>> timed;
     for (const auto& [kernel, configurations] : all) {
       const KernelSpec& spec = *proposals_.kernel_named(kernel);
       HONE_ASSIGN(const Problem own, problem_for(spec, problem));
@@ -341,7 +345,7 @@ class PortfolioSession {
         one->second = std::make_unique<Survey>(request_.common, spec, store_);
       }
       const double seconds = seconds_each * static_cast<double>(configurations.size());
-      const Result<std::vector<Trial>> trials = one->second->measure(own, configurations, seconds);
+      Result<std::vector<Trial>> trials = one->second->measure(own, configurations, seconds);
       if (!trials) {
         const ErrorCode code = trials.error().code;
         if (code == ErrorCode::kCancelled || code == ErrorCode::kStore || code == ErrorCode::kIo) {
@@ -350,18 +354,18 @@ class PortfolioSession {
         continue;  // a session there says what it is, to whom it belongs
       }
       trials_ += static_cast<std::int64_t>(trials->size());
-      if (std::ranges::none_of(*trials, [](const Trial& trial) { return trial.outcome == Outcome::kOk; })) {
-        continue;  // the shape's doing, more likely than all of theirs
-      }
-      HONE_TRY(note(shape, spec, *trials));
-      measured = true;
+      is_any_right = is_any_right || std::ranges::any_of(*trials, [](const Trial& trial) { return trial.outcome == Outcome::kOk; });
+      timed.emplace_back(&spec, *std::move(trials));
     }
-    if (measured) {
+    if (is_any_right) {  // else it is the shape's doing, more likely than all of theirs
+      for (const auto& [spec, trials] : timed) {
+        HONE_TRY(note(shape, *spec, trials));
+      }
       report_.measured += is_measured ? 0 : 1;
       failures_in_a_row_ = empty_turns_ = 0;
       noted(shape, false);
     }
-    return measured;
+    return is_any_right;
   }
 
   void tell(const Shape& shape, bool surveyed) {

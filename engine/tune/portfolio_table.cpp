@@ -22,7 +22,7 @@ bool was_timed(const Trial& trial) {
 }
 
 /// Whether it did something wrong, rather than being too slow or too much for the compiler.
-bool is_wrong(const Trial& trial) {
+bool did_wrong(const Trial& trial) {
   return trial.outcome == Outcome::kWrongResult || trial.outcome == Outcome::kRace || trial.outcome == Outcome::kIllegalAccess ||
          trial.outcome == Outcome::kDeadlock;
 }
@@ -63,7 +63,7 @@ void PortfolioTable::add(const Shape& shape, const Work& work, const KernelSpec&
   fixed.merge(bindings(device));
   for (const Trial& trial : trials) {
     const std::size_t column = column_of({spec.name, text(spec.parameters, trial.configuration)});
-    if (is_wrong(trial)) {
+    if (did_wrong(trial)) {
       wrong_.insert(column);
     }
     Bindings bound = bindings(spec.parameters, trial.configuration);
@@ -72,27 +72,27 @@ void PortfolioTable::add(const Shape& shape, const Work& work, const KernelSpec&
   }
 }
 
-void PortfolioTable::add(const Portfolio& earlier, const std::function<std::optional<Work>(const Shape&)>& work) {
+void PortfolioTable::add(const Portfolio& earlier, const std::function<std::optional<There>(const Shape&)>& at) {
   const double slowest = std::exp(level_logarithm(slowdown_level(std::exp(kMostSlowdown))));
   std::vector<std::size_t> columns;
   for (const PortfolioMember& member : earlier.members) {
     columns.push_back(column_of(member));
   }
   for (const PortfolioPoint& point : earlier.points) {
-    const std::optional<Work> here = work(point.shape);
-    if (!here) {
+    const std::optional<There> there = at(point.shape);
+    if (!there) {
       continue;
     }
     const auto [times, added] = times_.emplace(text(point.shape), std::map<std::size_t, Measured>());
     if (added) {
-      shapes_.emplace_back(point.shape, *here);
+      shapes_.emplace_back(point.shape, there->work);
     }
     const auto best = best_of_earlier_.emplace(times->first, point.best_us).first;
     best->second = std::min(best->second, point.best_us);
     for (const PortfolioCell& cell : point.cells) {
       const bool is_timed = cell.slowdown < slowest;  // else it failed, or was as slow
-      times->second.try_emplace(columns[cell.member],
-                                Measured{is_timed ? std::optional(point.best_us * cell.slowdown) : std::nullopt, cell.launch});
+      times->second.try_emplace(columns[cell.member], Measured{is_timed ? std::optional(point.best_us * cell.slowdown) : std::nullopt,
+                                                               there->launches.at(cell.member)});
     }
   }
 }

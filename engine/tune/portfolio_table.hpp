@@ -36,9 +36,14 @@ class PortfolioTable {
   void add(const Shape& shape, const Work& work, const KernelSpec& spec, const Problem& problem, const DeviceInfo& device,
            const std::vector<Trial>& trials);
 
+  struct There {
+    Work work;
+    MemberLaunches launches;  ///< of the members
+  };
   /// What a portfolio knows of its members, and of the best at its points: all that is left of the measurements it was made from. What was
-  /// added before stands. `work`: at a shape; where there is none, its point counts for nothing.
-  void add(const Portfolio& earlier, const std::function<std::optional<Work>(const Shape&)>& work);
+  /// added before stands. `at`: what there is at a shape, since texts of earlier versions do not know all of it; where there is nothing,
+  /// its point counts for nothing.
+  void add(const Portfolio& earlier, const std::function<std::optional<There>(const Shape&)>& at);
 
   [[nodiscard]] const std::vector<PortfolioMember>& columns() const { return columns_; }
   /// The shapes at which something was right, in the order in which they were measured.
@@ -47,6 +52,8 @@ class PortfolioTable {
   [[nodiscard]] std::vector<std::optional<Shape>> fastest_at() const;
   /// Nothing for what was never measured.
   [[nodiscard]] std::optional<std::size_t> find_column(const PortfolioMember& member) const;
+  /// Whether it did something wrong at some shape.
+  [[nodiscard]] bool is_wrong(std::size_t column) const { return wrong_.contains(column); }
   [[nodiscard]] bool holds(const Shape& shape) const { return times_.contains(text(shape)); }
 
   /// At most so many columns: each in turn the one that brings the mean of the logarithms of the slowdowns down most, as long as that is

@@ -66,7 +66,7 @@ TEST_CASE("a rule is the same after its text was read again") {
   Portfolio portfolio = crossing_portfolio();
   for (PortfolioPoint& point : portfolio.points) {
     const auto rows = static_cast<double>(point.shape.front().second);
-    set_launches(point, {LaunchSize{rows, 1.0 / rows}, rows > 100.0 ? std::optional(LaunchSize{std::ceil(rows / 7.0)}) : std::nullopt});
+    set_launches(point, {LaunchSize{rows, 1.0 / rows}, LaunchSize{std::ceil(rows / 7.0), 0.3}});
   }
   const std::string written = text(portfolio);
   const Portfolio read = parse_portfolio(written).value();
@@ -134,6 +134,36 @@ TEST_CASE("settings of an earlier version's text mean nothing") {
   CHECK(read.rule.reach == std::vector<double>{RuleSettings::kUsualReach});
   CHECK(read.rule.noise == RuleSettings().noise);
   CHECK(PortfolioRule(read).rank(toy_shape(30000), {}).front().member == 1);
+}
+
+TEST_CASE("a text keeps which launches are not known") {
+  Portfolio portfolio = crossing_portfolio();
+  for (PortfolioPoint& point : portfolio.points) {
+    set_launches(point, {LaunchSize{3.0, 0.5}, point.shape.front().second > 100 ? std::optional(LaunchSize{7.0}) : std::nullopt});
+  }
+  const Portfolio read = parse_portfolio(text(portfolio)).value();
+  CHECK(text(read) == text(portfolio));
+  CHECK(read.points.front().cells[0].launch->tail == 0.5);
+  CHECK_FALSE(read.points.front().cells[1].launch.has_value());
+  CHECK(read.points.back().cells[1].launch.has_value());
+}
+
+TEST_CASE("a text of an earlier version knows blocks and no tails") {
+  Portfolio portfolio = crossing_portfolio();
+  for (PortfolioPoint& point : portfolio.points) {
+    set_launches(point, {LaunchSize{4.0, 0.5}, LaunchSize{16.0, 0.25}});
+  }
+  std::string earlier = text(portfolio);
+  const auto erase = [&](std::string_view from, std::string_view to) {
+    const std::size_t at = earlier.find(from);
+    REQUIRE(at != std::string::npos);
+    earlier.erase(at, earlier.find(to, at) - at);
+  };
+  erase("\"tail\":", "\"spread\"");
+  erase(" \"tails\": [", " \"extents\"");
+  const Portfolio read = parse_portfolio(earlier).value();
+  CHECK(read.rule.tail == 0.0);
+  CHECK(read.points.front().cells[1].launch == LaunchSize{16.0, 0.0});
 }
 
 TEST_CASE("as many members as can be asked for are read, and no more") {

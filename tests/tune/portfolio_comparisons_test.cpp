@@ -183,4 +183,59 @@ TEST_CASE("what won may be of another kernel than the members") {
   CHECK(next->first == PortfolioProposals::First{{"copy", {{{Value(1), Value(32)}}}}, {"other", {{{Value(4), Value(32)}}}}});
 }
 
+TEST_CASE("a winner for which few shapes are known is compared again when more are") {
+  ComparedWinners compared;
+  compared.measure(320, 4, 9.0);
+  Portfolio few;
+  few.range = compared.request.range;
+  few.rule.reach = {RuleSettings::kUsualReach};
+  few = compared.table.portfolio_as_set(few, 1);
+  few.points.resize(4);
+  compared.comparisons.add_winners(few, PortfolioRule(few), kSeconds);
+  std::size_t shapes = 0;
+  while (compared.next({{1, 1.0}, {4, 0.9}})) {
+    ++shapes;
+  }
+  CHECK(shapes == 3);  // 64, 128 and 192
+  compared.add();
+  while (compared.next({{1, 1.0}, {4, 0.9}})) {
+    ++shapes;
+  }
+  CHECK(shapes == 7);  // and 320, which is around the others where it won since
+}
+
+TEST_CASE("one shape where a winner is far behind does not outweigh all others") {
+  ComparedWinners compared;
+  compared.measure(320, 4, 8.0);
+  compared.measure(256, 4, 90.0);
+  compared.add();
+  int shapes = 0;
+  while (compared.next({{1, 1.0}, {4, 0.8}})) {
+    ++shapes;
+  }
+  CHECK(shapes == 7);
+}
+
+TEST_CASE("what was wrong somewhere is not compared as a winner") {
+  ComparedWinners compared;
+  compared.measure(320, 4, 9.0);
+  compared.measure(640, 4, 0.0);
+  compared.add();
+  CHECK_FALSE(compared.next({}).has_value());
+}
+
+TEST_CASE("what is a winner and a member's neighbour is proposed at a shape as often as others") {
+  ComparedWinners compared;
+  compared.measure(320, 4, 9.0);
+  compared.comparisons.plan(compared.members, kSeconds);
+  compared.add();
+  std::map<std::string, int> at;
+  while (const auto next = compared.comparisons.next(28)) {
+    ++at[text(next->shape)];
+  }
+  for (const auto& [shape, times] : at) {
+    CHECK(times == 2);
+  }
+}
+
 }  // namespace hone

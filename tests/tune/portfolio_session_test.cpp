@@ -11,6 +11,7 @@
 
 #include "engine/reader/kernel_file.hpp"
 #include "engine/store/portfolio_lookup.hpp"
+#include "tests/portfolio_cells.hpp"
 #include "tests/shipped_portfolio.hpp"
 
 namespace hone {
@@ -114,17 +115,28 @@ TEST_CASE("what came with Hone is not stored where nothing was measured") {
 
 TEST_CASE("members are compared at shapes that were measured before, which are no new points") {
   RangeFixture fixture(wide_source());
-  fixture.request.range = parse_range(fixture.spec(), "n=62..66").value();
-  const auto store = fixture.store("few.db");
-  const PortfolioReport report = fixture.run(*store, 400).value();
-  CHECK(report.measured == report.portfolio.points.size());
-  std::set<Shape> measured;
-  int again = 0;
-  for (const SessionInfo& session : store->sessions().value()) {
-    again += measured.insert(session.problem.shape).second ? 0 : 1;
+  fixture.request.range = parse_range(fixture.spec(), "n=61..67").value();
+  const auto first = fixture.store("first.db"), second = fixture.store("second.db");
+  Portfolio made = fixture.run(*first, 6).value().portfolio;
+  made.members = {{"twice", "block=64,wide=1,items=1"}};  // the fastest everywhere, and first where nothing wider is legal
+  made.points.clear();
+  for (std::int64_t n = 61; n <= 66; ++n) {
+    made.points.push_back({{{"n", n}}, 10.0, 1.0, test::cells({1.0})});
   }
-  CHECK(again > 0);
-  CHECK(report.portfolio.trials < 400);  // what is left to compare ends, too
+  const test::Shipped shipped(made);
+  const ReplacedShippedPortfolios replaced(std::array{shipped.span()});
+
+  const PortfolioReport report = fixture.run(*second, 60).value();
+  CHECK(report.measured == 1);  // 67
+  CHECK(report.portfolio.points.size() == 7);
+  CHECK(report.portfolio.trials < 60);  // what is left to compare ends, too
+  std::set<std::int64_t> at;
+  for (const SessionInfo& session : second->sessions().value()) {
+    at.insert(session.problem.shape.front().second);
+  }
+  for (const std::int64_t n : {62, 64, 66}) {
+    CHECK(at.contains(n));
+  }
 }
 
 }  // namespace hone

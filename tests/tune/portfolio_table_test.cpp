@@ -116,9 +116,9 @@ TEST_CASE("what a portfolio knows is measured no second time") {
   const Portfolio made = table.portfolio(about, 2);
   REQUIRE(made.members.size() == 2);
 
-  const auto work = [](const Shape&) { return std::optional(Work{}); };
+  const auto at = [](const Shape&) { return std::optional(PortfolioTable::There{{}, MemberLaunches(2)}); };
   PortfolioTable continued;
-  continued.add(made, work);
+  continued.add(made, at);
   CHECK(continued.columns().size() == 2);
   CHECK(continued.holds({{"rows", 2000}}));
   CHECK(text(continued.portfolio(about, 2)) == text(made));  // the best of all at a shape is known, too, though it is no member
@@ -129,11 +129,15 @@ TEST_CASE("what a portfolio knows is measured no second time") {
                                                continued.columns().begin());
   CHECK(continued.rows().front().slowdowns.at(column) == doctest::Approx(1.5));
   CHECK(continued.rows().front().best_us == 1.0);
-  continued.add(made, work);
+  continued.add(made, at);
   CHECK(continued.rows().front().slowdowns.at(column) == doctest::Approx(1.5));
   PortfolioTable none;
-  none.add(made, [](const Shape&) { return std::optional<Work>(); });
+  none.add(made, [](const Shape&) { return std::optional<PortfolioTable::There>(); });
   CHECK(none.rows().empty());
+  PortfolioTable launching;  // what members launch is asked, whatever the portfolio says
+  launching.add(made, [](const Shape&) { return std::optional(PortfolioTable::There{{}, {LaunchSize{5.0, 0.5}, LaunchSize{7.0}}}); });
+  CHECK(launching.rows().front().launches.at(0) == LaunchSize{5.0, 0.5});
+  CHECK(launching.rows().front().launches.at(1) == LaunchSize{7.0});
 }
 
 TEST_CASE("what is to be expected of a portfolio is judged at shapes that have no part in it") {
