@@ -59,18 +59,16 @@ std::optional<LaunchSize> launch_size(const KernelSpec& spec, Bindings& bound) {
     return size;
   }
   const Value here = std::exchange(multiprocessors->second, Value(kUnlimited));
-  bool is_persistent = false;
+  double pieces = size.blocks, in_a_wave = here.real();
   for (const auto& [pass, blocks] : launched) {
-    const double pieces = blocks_of(*pass, bound);
-    if (pieces > blocks) {
-      is_persistent = true;
-      size.tail = std::max(size.tail, tail_of(pieces, blocks));
+    if (const double more = blocks_of(*pass, bound); more > blocks) {
+      pieces = more;
+      in_a_wave = blocks;
+      break;
     }
   }
   multiprocessors->second = here;
-  if (!is_persistent && here.real() > 0.0) {
-    size.tail = tail_of(size.blocks, here.real());
-  }
+  size.tail = in_a_wave > 0.0 ? tail_of(pieces, in_a_wave) : 0.0;
   return size;
 }
 

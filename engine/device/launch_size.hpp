@@ -10,8 +10,9 @@ namespace hone {
 struct LaunchSize {
   double blocks = 1.0;  ///< of the pass that has most
   /// Wave quantization: the logarithm to the base 2 of what whole waves take over what the same work takes where all multiprocessors end
-  /// together, from 0 to 1. A wave has one block for each multiprocessor. Blocks that take one piece of work after another, of which a
-  /// larger device would have more, have one piece each in a wave.
+  /// together, from 0 to 1. A wave has one block for each multiprocessor. It is that of the first pass of which a larger device would have
+  /// more blocks, if there is one: those take one piece of work after another, and a wave has one for each. Else it is that of the pass
+  /// that has most. Blocks that share their pieces evenly, as those of stream-K, have no waves; what is said of them is a number like any.
   double tail = 0.0;
   friend bool operator==(const LaunchSize&, const LaunchSize&) = default;
 };

@@ -62,6 +62,10 @@ TEST_CASE("blocks that take one piece of work after another have one each in a w
   CHECK(size_at(spec, 25) == LaunchSize{1000.0, std::log2(40.0 / 25.0)});
   CHECK(size_at(spec, 40)->tail == 0.0);
   CHECK(size_at(spec, 41)->tail == doctest::Approx(std::log2(60.0 / 41.0)));
+  KernelSpec with_sum = spec;  // of which blocks share the work, too
+  with_sum.passes.push_back(with_sum.passes.back());
+  with_sum.passes.back().grid[1] = Expression::constant(3);
+  CHECK(size_at(with_sum, 25) == size_at(spec, 25));
 }
 
 TEST_CASE("what would fill any device evenly has no tail") {
