@@ -31,6 +31,15 @@ class Compared : public test::CopyRange {
     return n;
   }
 
+  /// The number of shapes until nothing is left to compare.
+  int count_all(const std::map<std::int64_t, double>& share) {
+    int count = 0;
+    while (next(share)) {
+      ++count;
+    }
+    return count;
+  }
+
   PortfolioComparisons comparisons{table, shapes, proposals};
   const std::vector<PortfolioMember> members{{"copy", "wide=1,block=32"}};
   std::set<std::int64_t> timed;
@@ -53,11 +62,7 @@ TEST_CASE("a member is timed beside what could not be tried where it won, at as 
 TEST_CASE("what is behind at the first few shapes is compared no longer") {
   Compared compared;
   compared.comparisons.plan(compared.members, kSeconds);
-  int shapes = 0;
-  while (compared.next({{1, 1.0}, {2, 1.1}, {4, 1.2}})) {
-    ++shapes;
-  }
-  CHECK(shapes == 3);
+  CHECK(compared.count_all({{1, 1.0}, {2, 1.1}, {4, 1.2}}) == 3);
   compared.comparisons.plan(compared.members, kSeconds);
   CHECK_FALSE(compared.next({{1, 1.0}}).has_value());
 }
@@ -146,11 +151,7 @@ TEST_CASE("what won at a shape alone is given up after three") {
   ComparedWinners compared;
   compared.measure(320, 4, 9.0);
   compared.add();
-  int shapes = 0;
-  while (compared.next({{1, 1.0}, {4, 1.1}})) {
-    ++shapes;
-  }
-  CHECK(shapes == 3);
+  CHECK(compared.count_all({{1, 1.0}, {4, 1.1}}) == 3);
 }
 
 TEST_CASE("what won by next to nothing, or is a member, is not compared as a winner") {
@@ -192,16 +193,9 @@ TEST_CASE("a winner for which few shapes are known is compared again when more a
   few = compared.table.portfolio_as_set(few, 1);
   few.points.resize(4);
   compared.comparisons.add_winners(few, PortfolioRule(few), kSeconds);
-  std::size_t shapes = 0;
-  while (compared.next({{1, 1.0}, {4, 0.9}})) {
-    ++shapes;
-  }
-  CHECK(shapes == 3);  // 64, 128 and 192
+  CHECK(compared.count_all({{1, 1.0}, {4, 0.9}}) == 3);  // 64, 128 and 192
   compared.add();
-  while (compared.next({{1, 1.0}, {4, 0.9}})) {
-    ++shapes;
-  }
-  CHECK(shapes == 7);  // and 320, which is around the others where it won since
+  CHECK(compared.count_all({{1, 1.0}, {4, 0.9}}) == 4);  // and 320, which is around the others where it won since
 }
 
 TEST_CASE("one shape where a winner is far behind does not outweigh all others") {
@@ -209,11 +203,7 @@ TEST_CASE("one shape where a winner is far behind does not outweigh all others")
   compared.measure(320, 4, 8.0);
   compared.measure(256, 4, 90.0);
   compared.add();
-  int shapes = 0;
-  while (compared.next({{1, 1.0}, {4, 0.8}})) {
-    ++shapes;
-  }
-  CHECK(shapes == 7);
+  CHECK(compared.count_all({{1, 1.0}, {4, 0.8}}) == 7);
 }
 
 TEST_CASE("what was wrong somewhere is not compared as a winner") {
@@ -233,6 +223,7 @@ TEST_CASE("what is a winner and a member's neighbour is proposed at a shape as o
   while (const auto next = compared.comparisons.next(28)) {
     ++at[text(next->shape)];
   }
+  CHECK(at.size() == 12);
   for (const auto& [shape, times] : at) {
     CHECK(times == 2);
   }
