@@ -41,7 +41,7 @@ std::vector<PortfolioComparisons::Pair> PortfolioComparisons::pairs_of_member(co
   const KernelSpec& spec = *proposals_.kernel_named(member.kernel);
   for (Configuration& other : proposals_.could_not_be_tried(member, *problem, won_at)) {
     PortfolioMember named{member.kernel, text(spec.parameters, other)};
-    pairs.push_back({member, std::move(named), *configuration, std::move(other), slowdown, 0, {}});
+    pairs.push_back({member, std::move(named), *configuration, std::move(other), slowdown, 0, false});
   }
   return pairs;
 }

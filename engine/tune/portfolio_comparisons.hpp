@@ -34,8 +34,7 @@ class PortfolioComparisons {
   };
   /// The planned shape at which most winners can be compared, then most others; at most `most` configurations, those first that were
   /// compared least. What was timed at enough shapes, or is behind at the first few, is no longer; what was proposed twice at a shape and
-  /// not timed is not there again.
-  /// Nothing if nothing is left.
+  /// not timed is not there again. Nothing if nothing is left.
   [[nodiscard]] std::optional<Next> next(std::size_t most);
 
  private:
