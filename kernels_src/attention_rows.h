@@ -52,9 +52,10 @@ struct TwoRows {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       float top = tops[r];
-      if (lazy > 0 && (top - most[r]) * scale <= (float)lazy) top = most[r];
-      offset[r] = top == -INFINITY ? 0.0f : top * scale;  // no key seen yet: the differences would not be numbers
-      factor[r] = power_of_two(most[r] * scale - offset[r]);
+      const bool kept = lazy > 0 && (top - most[r]) * scale <= (float)lazy;
+      if (kept) top = most[r];
+      offset[r] = top == -INFINITY ? 0.0f : top * scale;                    // no key seen yet: the differences would not be numbers
+      factor[r] = kept ? 1.0f : power_of_two(most[r] * scale - offset[r]);  // the difference of equal products is not 0: one is not rounded
       if constexpr (raise > 0) offset[r] -= raise;
       most[r] = top;
       total[r] *= factor[r];
