@@ -223,8 +223,22 @@ def modules():
                 yield f"{name}:{number}", f"{module} comes before {used.group(1)} and must not include it"
 
 
+def commands():
+    """What begins with #! is executable, what is executable begins with #!."""
+    for line in git("ls-files", "-s", "-z").split("\0"):
+        name = line.partition("\t")[2]
+        if not line.startswith("100") or not (ROOT / name).is_file():
+            continue
+        with open(ROOT / name, "rb") as file:
+            begins, is_executable = file.read(2) == b"#!", line.startswith("100755")
+        if begins and not is_executable:
+            yield name, "begins with #! and is not executable: chmod +x"
+        elif is_executable and not begins:
+            yield name, "is executable and does not begin with #!"
+
+
 RULES = {"subjects": subjects, "paths": paths, "early-returns": early_returns, "outside": outside, "listed": listed, "links": links,
-         "unresolved": unresolved, "modules": modules}
+         "unresolved": unresolved, "modules": modules, "commands": commands}
 
 
 def main():
