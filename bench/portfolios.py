@@ -214,7 +214,8 @@ class Effort:
 
 def efforts(count, arguments):
     """Of all shapes, in their order."""
-    autotuned = {(2 * i + 1) * count // (2 * arguments.max_autotune) for i in range(min(count, arguments.max_autotune))}
+    most = min(count, arguments.max_autotune)
+    autotuned = {(2 * i + 1) * count // (2 * most) for i in range(most)}
     return [Effort(arguments.longer if arguments.longer and i % 10 == 9 else arguments.budget, i in autotuned) for i in range(count)]
 
 
