@@ -106,7 +106,7 @@ Result<void> load_all(const fs::path& file, const toml::table& table) {
 }
 
 /// Whether something that was given excludes or replaces the option.
-bool is_settled(const std::string& name, const cxxopts::ParseResult& arguments) {
+bool is_overridden(const std::string& name, const cxxopts::ParseResult& arguments) {
   const char* const store = std::getenv("HONE_STORE");
   return arguments.count(name) > 0 || (name == "store" && store != nullptr && *store != '\0') ||
          (name == "device" && arguments.count("arch") > 0);
@@ -149,7 +149,7 @@ std::vector<std::string> default_words(std::string_view verb, const cxxopts::Par
     for (const auto& [name, value] : options) {
       const auto is_same = [&](const auto& other) { return other.first == name; };
       const bool replaced = owner.empty() && own != loaded.end() && std::ranges::any_of(own->second, is_same);
-      if (!replaced && !is_settled(name, arguments)) {
+      if (!replaced && !is_overridden(name, arguments)) {
         words.push_back(fmt::format("--{}={}", name, value));
       }
     }

@@ -82,7 +82,7 @@ void Forest::grow(std::span<const std::uint16_t> digits, std::span<const double>
       }
     }
     split(tree, 0, random);
-    settle(tree);
+    update_values(tree);
   }
 }
 
@@ -96,7 +96,7 @@ void Forest::add(const std::uint16_t* digits, double target, plugin::Random& ran
       const std::size_t leaf = leaf_of(tree, digits);
       tree.nodes[leaf].observations.push_back(added);
       split(tree, leaf, random);
-      settle(tree);
+      update_values(tree);
     }
   }
 }
@@ -104,7 +104,7 @@ void Forest::add(const std::uint16_t* digits, double target, plugin::Random& ran
 void Forest::retarget(std::span<const double> targets) {
   targets_.assign(targets.begin(), targets.end());
   for (Tree& tree : trees_) {
-    settle(tree);
+    update_values(tree);
   }
 }
 
@@ -117,7 +117,7 @@ std::size_t Forest::leaf_of(const Tree& tree, const std::uint16_t* digits) {
   return node;
 }
 
-bool Forest::settled(const Node& leaf) const {
+bool Forest::is_pure(const Node& leaf) const {
   return std::ranges::all_of(leaf.observations,
                              [&](std::uint32_t i) { return std::abs(targets_[i] - targets_[leaf.observations[0]]) < kSame; });
 }
@@ -128,7 +128,7 @@ void Forest::split(Tree& tree, std::size_t node, plugin::Random& random) {
   while (!open.empty()) {
     node = open.back();
     open.pop_back();
-    if (!settled(tree.nodes[node]) && choose(tree, tree.nodes[node], random)) {
+    if (!is_pure(tree.nodes[node]) && choose(tree, tree.nodes[node], random)) {
       part(tree, node);
       open.push_back(tree.nodes[node].left);
       open.push_back(tree.nodes[node].left + 1);
@@ -269,7 +269,7 @@ void Forest::part(Tree& tree, std::size_t node) {
 }
 
 /// The leaves' values: means of their observations. Only a tree without any observation has an empty leaf.
-void Forest::settle(Tree& tree) const {
+void Forest::update_values(Tree& tree) const {
   for (Node& node : tree.nodes) {
     double weight = 0.0, sum = 0.0;
     for (const std::uint32_t i : node.observations) {

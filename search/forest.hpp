@@ -64,7 +64,7 @@ class Forest {
 
   std::uint8_t drawn_weight(plugin::Random& random) const;
   void split(Tree& tree, std::size_t node, plugin::Random& random);
-  [[nodiscard]] bool settled(const Node& leaf) const;
+  [[nodiscard]] bool is_pure(const Node& leaf) const;
   bool choose(const Tree& tree, const Node& leaf, plugin::Random& random);
   void fill_bins(const Tree& tree, const Node& leaf, std::size_t parameter);
   void order_present(std::size_t parameter, bool best, plugin::Random& random);
@@ -72,7 +72,7 @@ class Forest {
   void try_parameter(std::size_t parameter, bool best, plugin::Random& random);
   void keep_cut(std::size_t parameter, std::size_t cut, plugin::Random& random);
   void part(Tree& tree, std::size_t node);
-  void settle(Tree& tree) const;
+  void update_values(Tree& tree) const;
   [[nodiscard]] static std::size_t leaf_of(const Tree& tree, const std::uint16_t* digits);
   [[nodiscard]] const std::uint16_t* digits_of(std::size_t observation) const { return digits_.data() + observation * sizes_.size(); }
 

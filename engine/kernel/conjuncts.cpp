@@ -119,8 +119,8 @@ void collect(const Expression& e, std::vector<Expression>& conjuncts) {
     }
     case Operator::kNot: {
       const Expression inner = negate(node.operands[0]);
-      const bool settled = inner.node().op == Operator::kNot && &inner.node().operands[0].node() == &node.operands[0].node();
-      if (settled) {
+      const bool irreducible = inner.node().op == Operator::kNot && &inner.node().operands[0].node() == &node.operands[0].node();
+      if (irreducible) {
         conjuncts.push_back(inner);
       } else {
         collect(inner, conjuncts);

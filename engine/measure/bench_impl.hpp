@@ -248,7 +248,7 @@ struct Bench::Impl {
   TimeRequest time_request(const Subject& subject, int samples, bool flush);
   Result<std::vector<double>> sample(Subject& subject, int samples, bool flush);
   /// Reports that the `finalist` runs next, for about `us` microseconds.
-  void take_turn(std::size_t finalist, double us) const;
+  void report_turn(std::size_t finalist, double us) const;
   Result<Samples> accepted(Readings& readings, const std::function<Result<Samples>()>& take);
   /// Whether the timed runs were correct: overwritten elements, damage, and, unless it lost its race, all outputs of the last run.
   Result<Validation> check_timed(const Subject& subject, bool lost);

@@ -131,14 +131,14 @@ Result<bool> Bench::Impl::measure_energy(Subject& subject, const MeasureSettings
     if (windows.enough(settings)) {
       return false;
     }
-    take_turn(0, turn_us(settings, measurement.median_us, 1));
+    report_turn(0, turn_us(settings, measurement.median_us, 1));
     const std::optional<Figure> so_far = settings.objective.of(measurement);
     // One window may be off by as much as one sample of time may, several by less; who is as close as a finalist goes on.
     const double several = 1.0 + (settings.race_margin - 1.0) / static_cast<double>(windows.joules.size());
     lost = incumbent && so_far && so_far->low > incumbent->value * std::max(several, kFinalistMargin);
     return !lost;
   };
-  take_turn(0, turn_us(settings, measurement.median_us, 1));
+  report_turn(0, turn_us(settings, measurement.median_us, 1));
   HONE_TRY(add_energy_windows(subject, settings.energy_window_seconds, kMostWindows, windows, goes_on));
   return !lost;
 }
@@ -157,7 +157,7 @@ Result<void> Bench::Impl::measure_energies(std::vector<Subject>& subjects, const
   while (!enough()) {
     for (std::size_t i = 0; i < subjects.size(); ++i) {
       if (is_right(i)) {
-        take_turn(i, turn_us(settings, timed[i].measurement.median_us, kWindowsOfATurn));
+        report_turn(i, turn_us(settings, timed[i].measurement.median_us, kWindowsOfATurn));
         HONE_TRY(face(subjects[i]));
         HONE_TRY(add_energy_windows(subjects[i], settings.energy_window_seconds, kWindowsOfATurn, windows[i]));
       }

@@ -24,7 +24,7 @@ Result<std::vector<Bench::Impl::Subject>> Bench::Impl::warm_up_finalists(std::sp
   std::vector<Subject> subjects;
   double fastest_us = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < finalists.size(); ++i) {
-    take_turn(i, 0.0);
+    report_turn(i, 0.0);
     use(finalists[i].configuration);
     HONE_TRY(ready_for_timing());
     subjects.push_back(subject(*finalists[i].kernel, finalists[i].configuration, std::move(counts[i])));
@@ -32,7 +32,7 @@ Result<std::vector<Bench::Impl::Subject>> Bench::Impl::warm_up_finalists(std::sp
     fastest_us = std::min(fastest_us, subjects.back().warmup_us);
   }
   for (std::size_t i = 0; i < subjects.size(); ++i) {
-    take_turn(i, 0.0);
+    report_turn(i, 0.0);
     HONE_TRY(face(subjects[i]));
     HONE_TRY(select_timing_method(subjects[i], settings, fastest_us));
   }
@@ -79,7 +79,7 @@ Result<void> Bench::Impl::take_rounds(std::vector<Subject>& subjects, Samples& s
         std::shuffle(order.begin(), order.end(), random);
         for (const std::size_t i : order) {
           if (!failed(i)) {
-            take_turn(i, 0.0);
+            report_turn(i, 0.0);
             HONE_ASSIGN(const double one, sample_finalist(subjects[i], settings));
             batch[i].push_back(one);
           }
@@ -128,7 +128,7 @@ Result<std::vector<Timing>> Bench::Impl::time_interleaved(std::span<const Finali
     HONE_TRY(face(subjects[i]));
     if (subjects[i].unmended == 0 && !subjects[i].harm) {
       // They share the buffers: what lies there is a finalist's own only after a run of its own.
-      take_turn(i, 0.0);
+      report_turn(i, 0.0);
       HONE_TRY(sample(subjects[i], 1, settings.flush_cache));
       HONE_TRY(run_on_own_buffers(subjects[i]));
     }

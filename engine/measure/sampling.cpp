@@ -8,7 +8,7 @@ namespace {
 
 double total(const std::vector<double>& samples) { return std::accumulate(samples.begin(), samples.end(), 0.0); }
 
-bool is_settled(const std::vector<double>& samples, const MeasureSettings& settings) {
+bool has_converged(const std::vector<double>& samples, const MeasureSettings& settings) {
   if (static_cast<int>(samples.size()) < settings.minimum_samples) {
     return false;
   }
@@ -35,8 +35,8 @@ int next_batch(const Samples& samples, const MeasureSettings& settings, double e
   const double left_us = settings.maximum_seconds * 1e6 * static_cast<double>(samples.size()) - spent_us;
   // A percentile without an interval is worth nothing: its samples are taken however long they take.
   const int least = std::max(settings.race_samples, settings.objective.least_samples());
-  const bool settled = std::ranges::all_of(samples, [&](const std::vector<double>& of_one) { return is_settled(of_one, settings); });
-  if (settled || (left_us <= 0.0 && taken >= least)) {
+  const bool converged = std::ranges::all_of(samples, [&](const std::vector<double>& of_one) { return has_converged(of_one, settings); });
+  if (converged || (left_us <= 0.0 && taken >= least)) {
     return 0;
   }
   const double round_us = std::max(spent_us / taken, 1e-3);

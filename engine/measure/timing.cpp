@@ -108,7 +108,7 @@ Result<void> Bench::Impl::warm_up(Subject& subject, int runs, bool flush) {
   return {};
 }
 
-void Bench::Impl::take_turn(std::size_t finalist, double us) const {
+void Bench::Impl::report_turn(std::size_t finalist, double us) const {
   if (on_turn_) {
     on_turn_(finalist, us * 1e-6);
   }
@@ -203,7 +203,7 @@ Result<Timing> Bench::Impl::time(const LoadedKernel& kernel, const Configuration
     // Flushing the cache between samples can cost more than they do.
     const double batch_us = (samples[0].empty() ? warmed_us : elapsed_us() / static_cast<double>(samples[0].size())) * batch;
     const auto take = [&]() -> Result<Samples> {
-      take_turn(0, batch_us);
+      report_turn(0, batch_us);
       HONE_ASSIGN(std::vector<double> taken, sample(timed, batch, settings.flush_cache));
       return Samples{std::move(taken)};
     };
@@ -274,7 +274,7 @@ Result<Validation> Bench::Impl::repeat(const LoadedKernel& kernel, const Configu
       break;
     }
     batch = std::min(batch, launches - done);
-    take_turn(0, done == 0 ? 0.0 : 1e6 * spent / done * batch);
+    report_turn(0, done == 0 ? 0.0 : 1e6 * spent / done * batch);
     HONE_TRY(sample(repeated, batch, false));
   }
   return check_timed(repeated, false);

@@ -52,7 +52,7 @@ Result<DeviceInfo> read(const hone_device& table, const hone_device_info& info) 
 
 Result<DeviceInfo> from_c(const hone_device& table, const hone_device_info& info) {
   try {
-    return read(table, settled(info));
+    return read(table, normalized(info));
   } catch (const ContractError& error) {
     return device_error(table, "enumerate", ErrorCode::kPlugin, error.what());
   }

@@ -89,7 +89,7 @@ class AbiDevicePlugin final : public DevicePlugin {
 
 std::unique_ptr<DevicePlugin> make_device_plugin(const hone_device* table, std::string version, std::filesystem::path file,
                                                  std::optional<std::chrono::milliseconds> timeout) {
-  const hone_device known = settled(*table);
+  const hone_device known = normalized(*table);
   const auto require = [&](bool met, const std::string& what) {
     if (!met) {
       throw ContractError(fmt::format("device '{}': {}", known.name != nullptr ? known.name : "", what));

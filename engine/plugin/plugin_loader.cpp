@@ -14,7 +14,7 @@
 
 namespace hone {
 
-using plugin_host::settled;
+using plugin_host::normalized;
 
 namespace {
 
@@ -72,7 +72,7 @@ Result<hone_plugin> open(const std::filesystem::path& file, Timeout timeout, con
   if (!HONE_HAS(hone_plugin, plugin, strategy_count)) {
     return broken(file, fmt::format("its table, of {} bytes, lacks strategy_count", plugin->struct_size));
   }
-  return settled(*plugin);
+  return normalized(*plugin);
 }
 
 /// The tables of one kind, none of them missing.

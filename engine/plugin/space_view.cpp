@@ -50,7 +50,7 @@ std::size_t neighbours(const void* self, hone_position position, std::int32_t ki
 }
 
 /// The position whose configuration a position stands for; they differ only in a space that is not exact.
-Count next_valid_position(const SearchSpace& space, Count position) { return space.exact() ? position : space.settle(position); }
+Count next_valid_position(const SearchSpace& space, Count position) { return space.exact() ? position : space.next_valid(position); }
 
 std::int32_t is_likely(const void* self, hone_position position) {
   const SearchSpace& space = space_of(self);

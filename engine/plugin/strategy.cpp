@@ -44,7 +44,7 @@ struct Strategy::Impl {
   std::unordered_map<Count, Observation, PositionHash> told;
   std::unordered_set<Count, PositionHash> taken, awaited;
   std::vector<Count> by_session;  ///< taken by the session: who proposes them cannot know
-  /// Of a space that is not exact: the positions that were proposed and settled to this one. The strategy waits for their outcomes.
+  /// Of a space that is not exact: the positions that were proposed and stand for this one. The strategy waits for their outcomes.
   std::unordered_map<Count, std::vector<Count>, PositionHash> proposed_as;
   std::vector<hone_observation> waiting;  ///< outcomes that come while a call runs
   std::mt19937_64 random;
@@ -109,14 +109,14 @@ struct Strategy::Impl {
       return std::nullopt;
     }
     if (!space->exact()) {
-      std::ranges::for_each(proposed, [this](Count& position) { settle(position); });
+      std::ranges::for_each(proposed, [this](Count& position) { move_to_valid(position); });
     }
     return proposed;
   }
 
-  void settle(Count& position) {
+  void move_to_valid(Count& position) {
     const Count proposed = position;
-    if (proposed < space->size() && (position = space->settle(proposed)) != proposed) {
+    if (proposed < space->size() && (position = space->next_valid(proposed)) != proposed) {
       std::vector<Count>& known = proposed_as[position];
       if (std::ranges::find(known, proposed) == known.end()) {
         known.push_back(proposed);
@@ -247,7 +247,7 @@ const char* text_of(const char* given) { return given != nullptr ? given : ""; }
 
 /// Throws ContractError if the table lacks something.
 StrategyDescription described(const hone_strategy& given) {
-  const hone_strategy table = plugin_host::settled(given);
+  const hone_strategy table = plugin_host::normalized(given);
   const std::string name = text_of(table.name);
   const std::string missing = plugin_host::lacking(given.struct_size, {{"name", !name.empty()},
                                                                        {"create", table.create != nullptr},
@@ -286,11 +286,11 @@ StrategyPlugin::StrategyPlugin(StrategyDescription description, std::string labe
 
 StrategyPlugin::StrategyPlugin(const hone_strategy* table, std::optional<std::chrono::milliseconds> patience, std::uint32_t abi)
     : StrategyPlugin(described(*table), described(*table).name,
-                     [copy = plugin_host::settled(*table), patience, abi](StrategyContext context, std::vector<double> parameters) {
+                     [copy = plugin_host::normalized(*table), patience, abi](StrategyContext context, std::vector<double> parameters) {
                        return plugin_host::make_local_runner(
                            std::make_shared<Instance>(copy, abi, std::move(context), std::move(parameters)), patience);
                      }) {
-  table_ = plugin_host::settled(*table);
+  table_ = plugin_host::normalized(*table);
   abi_ = abi;
 }
 
@@ -299,7 +299,7 @@ std::unique_ptr<Instance> StrategyPlugin::instance(StrategyContext context, std:
   return std::make_unique<Instance>(*table_, abi_, std::move(context), std::move(parameters));
 }
 
-Result<std::vector<double>> StrategyPlugin::settle(const std::map<std::string, double>& overrides) const {
+Result<std::vector<double>> StrategyPlugin::resolve_parameters(const std::map<std::string, double>& overrides) const {
   std::vector<double> values;
   std::vector<std::string> names;
   for (const StrategyParameter& parameter : parameters()) {
@@ -324,7 +324,7 @@ Result<std::vector<double>> StrategyPlugin::settle(const std::map<std::string, d
 }
 
 Result<Strategy> StrategyPlugin::create(StrategyContext context) const {
-  HONE_ASSIGN(std::vector<double> parameters, settle(context.parameters));
+  HONE_ASSIGN(std::vector<double> parameters, resolve_parameters(context.parameters));
   for (Prior& prior : context.priors) {
     std::erase_if(prior.observations, [&](const Observation& observation) { return observation.position >= context.space->size(); });
   }

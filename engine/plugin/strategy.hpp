@@ -139,7 +139,7 @@ class StrategyPlugin {
   [[nodiscard]] std::unique_ptr<plugin_host::Instance> instance(StrategyContext context, std::vector<double> parameters) const;
 
  private:
-  [[nodiscard]] Result<std::vector<double>> settle(const std::map<std::string, double>& overrides) const;
+  [[nodiscard]] Result<std::vector<double>> resolve_parameters(const std::map<std::string, double>& overrides) const;
 
   StrategyDescription description_;
   std::string label_;

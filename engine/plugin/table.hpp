@@ -19,7 +19,7 @@ namespace hone::plugin_host {
 
 /// Copies a struct with a `struct_size`: missing members become 0 or null, unknown ones are dropped.
 template <class T>
-T settled(const T& given) {
+T normalized(const T& given) {
   static_assert(std::is_trivially_copyable_v<T>);
   T known{};
   std::memcpy(&known, &given, std::min(given.struct_size, sizeof(T)));

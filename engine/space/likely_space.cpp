@@ -41,7 +41,7 @@ Result<LikelySpace> LikelySpace::build(const std::vector<Parameter>& parameters,
     std::vector<Constraint> all = constraints;
     all.insert(all.end(), made.expectations_.begin(), made.expectations_.end());
     // Groups of parameters that no expectation touches are those of the legal space.
-    HONE_TRY(made.settle(SearchSpace::build(parameters, all, made.fixed_, made.legal_.get())));
+    HONE_TRY(made.adopt(SearchSpace::build(parameters, all, made.fixed_, made.legal_.get())));
   }
   return made;
 }
@@ -60,12 +60,12 @@ Result<LikelySpace> LikelySpace::of_recorded(std::shared_ptr<const SearchSpace> 
       made.contradiction_ = "no recorded configuration meets them all";
       return made;
     }
-    HONE_TRY(made.settle(SearchSpace::from_rows(made.legal_->parameters(), rows)));
+    HONE_TRY(made.adopt(SearchSpace::from_rows(made.legal_->parameters(), rows)));
   }
   return made;
 }
 
-Result<void> LikelySpace::settle(Result<SearchSpace> likely) {
+Result<void> LikelySpace::adopt(Result<SearchSpace> likely) {
   if (!likely && likely.error().code != ErrorCode::kEmptySpace) {
     return likely.error();
   }

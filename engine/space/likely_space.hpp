@@ -42,7 +42,7 @@ class LikelySpace {
  private:
   LikelySpace(std::shared_ptr<const SearchSpace> legal, std::vector<Constraint> expectations, Bindings fixed);
   /// Takes what was built of the likely configurations, if there are any.
-  Result<void> settle(Result<SearchSpace> likely);
+  Result<void> adopt(Result<SearchSpace> likely);
 
   std::shared_ptr<const SearchSpace> legal_, likely_;
   std::vector<Constraint> expectations_;

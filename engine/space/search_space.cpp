@@ -56,10 +56,10 @@ struct Level {
   std::uint32_t parameter = 0, group = 0;
 };
 
-/// How many draws a space that is not exact is worth before another way is tried, and how far `settle` looks.
+/// How many draws a space that is not exact is worth before another way is tried, and how far `next_valid` looks.
 constexpr int kDraws = 1 << 13;
 constexpr std::size_t kMostRepeats = 64;
-constexpr std::size_t kSettleSteps = std::size_t{1} << 14;
+constexpr std::size_t kNextValidSteps = std::size_t{1} << 14;
 
 }  // namespace
 
@@ -184,13 +184,13 @@ struct SearchSpace::Impl {
     return found;
   }
 
-  [[nodiscard]] Digits settled(Count position) const {
+  [[nodiscard]] Digits next_valid(Count position) const {
     Digits digits(product.parameters.size());
     at(position, digits);
     if (valid(digits)) {
       return digits;
     }
-    space::LazyTree::Found found = product.lazy->next(product.walk, diagrams, digits, kSettleSteps);
+    space::LazyTree::Found found = product.lazy->next(product.walk, diagrams, digits, kNextValidSteps);
     if (found.digits) {
       return *std::move(found.digits);
     }
@@ -233,7 +233,7 @@ SpaceFigures SearchSpace::figures() const {
   return figures;
 }
 
-Count SearchSpace::settle(Count i) const { return exact() && i < size() ? i : *impl_->place(digits(i)); }
+Count SearchSpace::next_valid(Count i) const { return exact() && i < size() ? i : *impl_->place(digits(i)); }
 
 void SearchSpace::digits(Count i, std::span<std::uint16_t> digits) const {
   if (i >= size() || digits.size() != parameters().size()) {
@@ -243,7 +243,7 @@ void SearchSpace::digits(Count i, std::span<std::uint16_t> digits) const {
   if (exact()) {
     impl_->at(i, digits);
   } else {
-    std::ranges::copy(impl_->settled(i), digits.begin());
+    std::ranges::copy(impl_->next_valid(i), digits.begin());
   }
 }
 
@@ -275,7 +275,7 @@ Count SearchSpace::nearest(std::span<const std::uint16_t> digits) const {
     return place;
   }
   const std::vector<Count> around = impl_->neighbours(near, Neighbourhood::kHamming);
-  return around.empty() ? settle(place) : around.front();
+  return around.empty() ? next_valid(place) : around.front();
 }
 
 Configuration SearchSpace::at(Count i) const {
@@ -315,7 +315,7 @@ Count SearchSpace::sample(std::mt19937_64& random) const {
       return position;
     }
   }
-  return settle(uniform(random, size()));
+  return next_valid(uniform(random, size()));
 }
 
 std::vector<Count> SearchSpace::sample(std::mt19937_64& random, std::size_t n) const {

@@ -60,20 +60,20 @@ class SearchSpace {
 
   [[nodiscard]] const std::vector<Parameter>& parameters() const;
   [[nodiscard]] Count cartesian() const;  ///< product of the numbers of values
-  /// Positions: one for each valid configuration. In a space that is not exact there are more, see `settle`.
+  /// Positions: one for each valid configuration. In a space that is not exact there are more, see `next_valid`.
   [[nodiscard]] Count size() const;
   /// False where constraints defeat sharing: they are left out of the diagrams, whose size is bounded, and checked while searching.
   /// Then `size` is an upper bound; `index`, `contains` and `neighbours` are exact still.
   [[nodiscard]] bool exact() const;
   /// `i` itself if it leads to a valid configuration, as every position of an exact space does; otherwise one after it that does. Looks at
   /// a bounded number of configurations: where valid ones are rare, the same one may come again and again.
-  [[nodiscard]] Count settle(Count i) const;
+  [[nodiscard]] Count next_valid(Count i) const;
   [[nodiscard]] SpaceFigures figures() const;
   /// For a process that builds the same one; null where it was made of rows.
   [[nodiscard]] const SpaceRecipe* recipe() const;
 
-  /// The i-th valid configuration (the one of `settle(i)`) in lexicographic order of value positions, except within a group of parameters
-  /// whose diagram would be too large that way. Throws ContractError if i >= size().
+  /// The i-th valid configuration (the one of `next_valid(i)`) in lexicographic order of value positions, except within a group of
+  /// parameters whose diagram would be too large that way. Throws ContractError if i >= size().
   [[nodiscard]] Configuration at(Count i) const;
   /// Position of a configuration, or nothing if it is not valid (or a value is not listed).
   [[nodiscard]] std::optional<Count> index(const Configuration& configuration) const;

@@ -58,7 +58,7 @@ Result<std::unique_ptr<Background>> start_background_tuner(BackgroundRequest req
 
 void BackgroundTuner::want(const std::string& key, std::shared_ptr<const Operation> operation, const Problem& problem) {
   const std::lock_guard lock(mutex_);
-  if (settled_.contains(key)) {
+  if (finished_.contains(key)) {
     return;
   }
   const auto known = std::ranges::find(waiting_, key, &Wanted::key);
@@ -89,7 +89,7 @@ void BackgroundTuner::run(const std::stop_token& stop) {
     if (stop.stop_requested()) {
       return;
     }
-    settle(next, end);
+    finish(next, end);
     if (end && *end == End::kElsewhere) {
       lock.lock();
       changed_.wait_for(lock, stop, kElsewherePause, [] { return false; });
@@ -171,7 +171,7 @@ Result<std::vector<SessionInfo>> BackgroundTuner::sessions_of(const Wanted& want
   return sessions;
 }
 
-void BackgroundTuner::settle(const Wanted& wanted, const Result<End>& end) {
+void BackgroundTuner::finish(const Wanted& wanted, const Result<End>& end) {
   if (end && *end == End::kTuned) {
     request_.tuned(wanted.key);
   }
@@ -182,7 +182,7 @@ void BackgroundTuner::settle(const Wanted& wanted, const Result<End>& end) {
     return;
   }
   waiting_.erase(at);
-  settled_.insert(wanted.key);
+  finished_.insert(wanted.key);
   if (end) {
     ++report_.tuned;
   } else {

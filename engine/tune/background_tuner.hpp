@@ -44,7 +44,7 @@ class BackgroundTuner final : public Background {
   Result<End> tune_kernel(const Wanted& wanted, TuneRequest request);
   Result<End> tune_operation(const Wanted& wanted, TuneRequest request);
   Result<std::vector<SessionInfo>> sessions_of(const Wanted& wanted);
-  void settle(const Wanted& wanted, const Result<End>& end);
+  void finish(const Wanted& wanted, const Result<End>& end);
 
   const BackgroundRequest request_;
   const Registry::Found device_;
@@ -52,8 +52,8 @@ class BackgroundTuner final : public Background {
 
   mutable std::mutex mutex_;  ///< of all below
   std::condition_variable_any changed_;
-  std::vector<Wanted> waiting_;    ///< the one under way included
-  std::set<std::string> settled_;  ///< tuned or failed: not tried again
+  std::vector<Wanted> waiting_;     ///< the one under way included
+  std::set<std::string> finished_;  ///< tuned or failed: not tried again
   BackgroundReport report_;
   std::jthread thread_;  ///< last: it ends before anything that it uses
 };

@@ -78,7 +78,7 @@ class OperationSession {
   }
 
   /// What went wrong with one kernel leaves the others; what went wrong with the store, or was asked for, ends the session.
-  Result<void> settle(Entrant& entrant, const Result<void>& result) {
+  Result<void> contain_failure(Entrant& entrant, const Result<void>& result) {
     if (result) {
       return {};
     }
@@ -108,7 +108,7 @@ class OperationSession {
     HONE_TRY(drop());                     // of a session that goes on: their processes need not start
     if (!one_at_a_time_ && overlaps()) {  // else each starts with its first turn
       for (const auto& entrant : entrants_) {
-        HONE_TRY(entrant->out ? Result<void>() : settle(*entrant, start(*entrant)));
+        HONE_TRY(entrant->out ? Result<void>() : contain_failure(*entrant, start(*entrant)));
       }
     }
     HONE_TRY(search());
@@ -184,7 +184,7 @@ class OperationSession {
         continue;
       }
       if (std::optional<Error> error = entrant.session->default_error()) {
-        HONE_TRY(settle(entrant, *std::move(error)));
+        HONE_TRY(contain_failure(entrant, *std::move(error)));
       } else if (entrant.session->trials().size() >= share && Turns::is_far_behind(i, entrants_.runners(), remaining())) {
         entrant.out = true;
         of(entrant).part = Part::kBehind;
@@ -224,7 +224,7 @@ class OperationSession {
   Result<void> wait_for(Entrant& next) {
     share_compilers(nullptr);
     feed_others(nullptr);
-    return settle(next, next.session->take(kTick));
+    return contain_failure(next, next.session->take(kTick));
   }
 
   /// All compile ahead; who has the turn gets the most of it.
@@ -270,13 +270,13 @@ class OperationSession {
   }
 
   Result<void> turn(Entrant& entrant) {
-    HONE_TRY(settle(entrant, activate(entrant)));
+    HONE_TRY(contain_failure(entrant, activate(entrant)));
     if (entrant.out) {
       return {};
     }
     const double begin = elapsed();
     const std::size_t before = entrant.session->trials().size();
-    HONE_TRY(settle(entrant, run_turn(entrant, before)));
+    HONE_TRY(contain_failure(entrant, run_turn(entrant, before)));
     entrant.turn_seconds += elapsed() - begin;
     entrant.turn_trials += entrant.session->trials().size() - before;
     entrants_.tell_rivals();
@@ -334,7 +334,7 @@ class OperationSession {
   Result<void> drain() {
     for (const auto& entrant : entrants_) {
       if (!entrant->out && entrant->session->started()) {
-        HONE_TRY(settle(*entrant, entrant->session->drain()));
+        HONE_TRY(contain_failure(*entrant, entrant->session->drain()));
       }
     }
     return {};
@@ -349,7 +349,7 @@ class OperationSession {
       const std::optional<double>& own = entrant->session->best_us();
       of(*entrant).best_us = own;
       if (!entrant->out && own && *own <= kFinalMargin * *best) {
-        HONE_TRY(settle(*entrant, final_round(*entrant)));
+        HONE_TRY(contain_failure(*entrant, final_round(*entrant)));
       } else {
         of(*entrant).part = entrant->out ? of(*entrant).part : Part::kBehind;
         HONE_TRY(entrant->session->close());

@@ -78,8 +78,8 @@ void check_likely(const KernelSpec& spec, const hone::Problem& problem, const ho
   }
   require(space->contradiction().empty() || !space->narrows(), "expectations that contradict one another take nothing away");
   for (const Count i : {Count{0}, space->likely()->size() / 2, space->likely()->size() - 1}) {
-    const Count settled = space->likely()->settle(i), legal = space->to_legal(settled);
-    require(space->to_likely(legal) == settled, "a likely position is that of a legal one");
+    const Count valid = space->likely()->next_valid(i), legal = space->to_legal(valid);
+    require(space->to_likely(legal) == valid, "a likely position is that of a legal one");
     const hone::Configuration configuration = space->legal()->at(legal);
     require(!space->narrows() || space->broken(configuration).empty(), "what is likely breaks no expectation",
             hone::text(spec.parameters, configuration));
@@ -104,10 +104,10 @@ void check_problem(const KernelSpec& spec, const hone::Problem& problem, bool wi
   require(hone::default_position(*space, hone::default_configuration(spec)) < space->size(), "the default is brought into the space");
   check_likely(spec, problem, fixed);
   for (const Count i : {Count{0}, space->size() / 2, space->size() - 1}) {
-    const Count settled = space->settle(i);
-    const hone::Configuration configuration = space->at(settled);
+    const Count valid = space->next_valid(i);
+    const hone::Configuration configuration = space->at(valid);
     const auto back = space->index(configuration);
-    require(back.has_value() && *back == settled, "a position's configuration has that position");
+    require(back.has_value() && *back == valid, "a position's configuration has that position");
     require(hone::valid_for(spec, problem, info, configuration), "what the space holds is valid",
             hone::text(spec.parameters, configuration));
     plan(spec, problem, configuration, info);

@@ -22,10 +22,10 @@ constexpr std::size_t kMostNodes = 300;
 void walk(const SearchSpace& space) {
   require(space.size() >= 1, "a space that was built holds a configuration");
   for (Count i = 0; i < std::min<Count>(space.size(), 16); ++i) {
-    const Count settled = space.settle(i);
-    const auto back = space.index(space.at(settled));
-    require(back.has_value() && *back == settled, "a position's configuration has that position");
-    static_cast<void>(space.neighbours(settled, hone::Neighbourhood::kHamming));
+    const Count valid = space.next_valid(i);
+    const auto back = space.index(space.at(valid));
+    require(back.has_value() && *back == valid, "a position's configuration has that position");
+    static_cast<void>(space.neighbours(valid, hone::Neighbourhood::kHamming));
     static_cast<void>(space.nearest(hone::Digits(space.parameters().size(), 0)));
   }
 }

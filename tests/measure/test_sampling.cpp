@@ -38,7 +38,7 @@ TEST_CASE("samples that agree are enough once there are as many as are needed fo
   CHECK(next_batch({std::vector<double>(8, 10.0)}, sampling_settings(), 100.0) == 0);
 }
 
-TEST_CASE("configurations that are timed together go on until all of them are settled") {
+TEST_CASE("configurations that are timed together go on until all of them have converged") {
   CHECK(next_batch({std::vector<double>(8, 10.0), scattered(8)}, sampling_settings(), 500.0) == 8);
 }
 

@@ -40,7 +40,7 @@ TEST_CASE("Where sharing is defeated, every answer is a valid configuration stil
   for (const Count position : sample) {
     CHECK(meets(space, space.at(position)));
     CHECK(space.index(space.at(position)) == position);
-    CHECK(space.settle(position) == position);
+    CHECK(space.next_valid(position) == position);
     for (const Count neighbour : space.neighbours(position, Neighbourhood::kAdjacent)) {
       CHECK(meets(space, space.at(neighbour)));
     }
@@ -50,13 +50,13 @@ TEST_CASE("Where sharing is defeated, every answer is a valid configuration stil
   }
 }
 
-TEST_CASE("Any position of a space that is not exact settles to a valid one, the next") {
+TEST_CASE("Any position of a space that is not exact leads to a valid one, the next") {
   const SearchSpace& space = opaque_space();
   for (const Count position : {Count{0}, space.size() / 3, space.size() - 1}) {
     CHECK(meets(space, space.at(position)));
-    const Count settled = space.settle(position);
-    CHECK(space.index(space.at(position)) == settled);
-    CHECK((settled >= position || position == space.size() - 1));
+    const Count valid = space.next_valid(position);
+    CHECK(space.index(space.at(position)) == valid);
+    CHECK((valid >= position || position == space.size() - 1));
   }
 }
 
