@@ -42,7 +42,7 @@ struct TwoRows {
   static HONE_DEVICE constexpr int element(int i, int r) { return i / 2 * 4 + 2 * r + i % 2; }
 
   /// Replaces scores by weights, 2^(scale * (score - most)), with `scale` above 0: where it is not, scores change their sign (hide).
-  /// `factor` is what is to be multiplied to sums of earlier weights: with `lazy`, `most` stays as long as weights are not above 2^lazy. Of
+  /// `factor` is what is to be multiplied to sums of earlier weights: `most` stays as long as weights are not above 2^lazy. Of
   /// eight powers, `by_fma` are computed by multiply-adds. Weights, and so totals, are 2^raise times as large.
   /// `by_integers`: see row_maxima.
   template <int lazy, int by_fma, int raise = 0, bool by_integers = false, int n>
@@ -52,7 +52,7 @@ struct TwoRows {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       float top = tops[r];
-      const bool kept = lazy > 0 && (top - most[r]) * scale <= (float)lazy;
+      const bool kept = lazy >= 0 && (top - most[r]) * scale <= (float)lazy;
       if (kept) top = most[r];
       offset[r] = top == -INFINITY ? 0.0f : top * scale;                    // no key seen yet: the differences would not be numbers
       factor[r] = kept ? 1.0f : power_of_two(most[r] * scale - offset[r]);  // the difference of equal products is not 0: one is not rounded
@@ -101,9 +101,10 @@ struct TwoRows {
 #endif
   }
 
+  /// With `lazy` of 0 or more, not where it would change nothing in a warp.
   template <int lazy, int n>
   static HONE_DEVICE void rescale(float (&sums)[n], const float (&factor)[2]) {
-    if (lazy > 0 && !__any_sync(0xffffffffu, factor[0] != 1.0f || factor[1] != 1.0f)) return;
+    if (lazy >= 0 && !__any_sync(0xffffffffu, factor[0] != 1.0f || factor[1] != 1.0f)) return;
 #pragma unroll
     for (int i = 0; i < n; ++i) sums[i] *= factor[i / 2 % 2];
   }

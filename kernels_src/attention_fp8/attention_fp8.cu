@@ -27,6 +27,7 @@ struct Config {
   TUNE(false, true) bool pingpong = false;        // consumers take turns: one multiplies while others weigh
   TUNE(0, 1, 2) int schedule = 2;                 // as attention_wgmma
   TUNE(1, 2, 4, 8, 16, 32) int raster = 16;       // heads that run side by side, so that their keys and values stay in L2
+  TUNE(-1, 0) int lazy = -1;           // 0: sums are rescaled where the largest score changes; -1: always. The largest weight is exact
   TUNE(0, 1, 2, 3, 4) int by_fma = 0;  // of eight exponentials, those that multiply-adds compute instead of the special-function unit
   static constexpr int cluster = 1;
 };
@@ -37,8 +38,8 @@ constexpr Cost cost(Problem p) {
   return cost_of(p, 1, sizeof(T));
 }
 
-constexpr int kOperandBytes = 1;                              // of an element of q, k and v
-HONE_BOTH constexpr int lazy_of(const Config&) { return 0; }  // weights have no range to spare
+constexpr int kOperandBytes = 1;  // of an element of q, k and v
+HONE_BOTH constexpr int lazy_of(const Config& c) { return c.lazy; }
 /// Bytes of a row that lie together in shared memory.
 constexpr long line_of(Problem p) { return min_of(p.head, 128L); }
 HONE_BOTH constexpr int rows_of(const Config& c) { return 64 * c.consumers; }

@@ -24,8 +24,8 @@ struct Config {
   TUNE(1, 2, 3) int stages = 1;           // blocks of keys, and of values, in shared memory: 1 loads keys while values are used
   TUNE(false, true) bool held = false;    // q stays in registers, not in shared memory
   TUNE(1, 4, 16, 64) int raster = 16;     // heads that run side by side, so that their keys and values stay in L2
-  TUNE(0, 8) int lazy = 0;                // sums are rescaled only where scores exceed the largest before by more than this power of two
-  TUNE(0, 2) int by_fma = 0;              // of eight exponentials, those that multiply-adds compute instead of the special-function unit
+  TUNE(-1, 8) int lazy = -1;  // sums are rescaled where scores exceed the largest before by more than this power of two; -1: always
+  TUNE(0, 2) int by_fma = 0;  // of eight exponentials, those that multiply-adds compute instead of the special-function unit
 };
 #include "../attention.h"
 

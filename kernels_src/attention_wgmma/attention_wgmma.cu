@@ -27,8 +27,8 @@ struct Config {
   TUNE(0, 1, 2) int schedule = 2;  // 0 a block of threads for each tile; persistent blocks that 1 deal tiles out, 2 take the next one
   TUNE(1, 2) int cluster = 1;      // blocks with neighbouring tiles of a head: each loads a part of keys and values for both (multicast)
   TUNE(1, 2, 4, 8, 16, 32) int raster = 16;  // heads that run side by side, so that their keys and values stay in L2
-  TUNE(0, 8) int lazy = 0;                   // sums are rescaled only where scores exceed the largest before by more than this power of two
-  TUNE(0, 1, 2, 3, 4) int by_fma = 0;        // of eight exponentials, those that multiply-adds compute instead of the special-function unit
+  TUNE(-1, 8) int lazy = -1;  // sums are rescaled where scores exceed the largest before by more than this power of two; -1: always
+  TUNE(0, 1, 2, 3, 4) int by_fma = 0;  // of eight exponentials, those that multiply-adds compute instead of the special-function unit
 };
 #include "../attention.h"
 
@@ -76,7 +76,6 @@ constexpr bool likely(Problem p, Config c, Device d) {
   if (c.bn < 112 && p.head <= 128 && c.consumers == 2) return false;    // 112 was 2 to 5 % behind 128: wider blocks synchronize less often
   if (c.bn > 64 && c.bn >= 2 * keys_of_sequence(p)) return false;       // more than half of the block is outside
   if (c.cluster > 1 && p.head <= 128) return false;                     // 3 % behind: L2 serves what blocks share
-  if (c.lazy > 0 && p.head < 256) return false;                         // 2 % behind: few sums are rescaled
   if (c.by_fma > 2) return false;                                       // multiply-adds become the limit
   return c.raster == 1 || c.raster < 2 * lines_of(p) * query_heads(p);  // the same order as with a smaller one
 }

@@ -69,8 +69,9 @@ TEST_CASE("attention by warpgroups compiles, and likely configurations use no lo
 
 TEST_CASE("attention of 8-bit floats compiles, and likely configurations use no local memory") {
   const DeviceInfo hopper = large("sm_90a", 90);
-  check_registers("attention_fp8", {}, hopper, {"", "bn=192,schedule=1", "consumers=3,bn=96,stages=4,q_stages=2"});
-  check_registers("attention_fp8", {{"head", 64}, {"causal", 0}, {"layout", 2}}, hopper, {"consumers=3,bn=128"});
+  check_registers("attention_fp8", {}, hopper, {"", "bn=192,schedule=1", "consumers=3,bn=96,stages=4,q_stages=2,lazy=0"});
+  check_registers("attention_fp8", {{"head", 64}, {"causal", 0}, {"layout", 2}}, hopper,
+                  {"consumers=3,bn=128", "consumers=3,bn=96,q_stages=2,lazy=0"});
   check_registers("attention_fp8", {{"head", 256}}, hopper, {"bn=96,schedule=0"});
   check_registers("attention_fp8", {{"packed", 1}}, hopper, {"q_stages=2", "consumers=3,bn=96"});
   const KernelSpec& spec = **find_builtin_kernel("attention_fp8");

@@ -54,6 +54,7 @@ class Emulated(unittest.TestCase):
     def test_attention_of_8_bit_floats_by_warpgroups(self):
         shape = "batch=1,heads=1,group=2,queries=40,keys=100,head={}"
         self.check("attention_fp8", "bf16", shape.format(64), "consumers=1,bn=96,schedule=0,raster=1")
+        self.check("attention_fp8", "bf16", shape.format(64), "consumers=1,bn=64,schedule=0,raster=1,lazy=0")
 
     def test_tolerances_of_8_bit_floats_allow_for_the_sums_of_the_hardware(self):
         # Numbers of one sign lose most in these sums: the inputs of a session that provoke have them.
