@@ -8,8 +8,9 @@
 The 40 problems are the matrix products, normalizations and softmax rows of Llama 3 8B and Qwen2.5 7B, from the dimensions in their
 published configurations, for one trace: 32 prompts of 2048 tokens, each answered with 256 tokens in a batch of 32, and one answer more in a
 batch of one. A problem's count is how often the trace launches it. The two searches begin with empty stores and the same seed. Then the
-configuration that each store serves (the third one is empty) is timed by `hone run`, a problem at a time and the stores in turns; the fastest of
-the rounds counts, since what else runs on the machine only adds. workload.json has everything, also what the searches themselves measured.
+configuration that each store serves (the third one is empty) is timed by `hone run`, a problem at a time and the stores in turns, once for
+stores that serve the same; the fastest of the rounds counts, since what else runs on the machine only adds. workload.json has everything, also
+what the searches themselves measured. It and the stores are kept from step to step: the same command goes on with what is left.
 """
 
 import argparse
@@ -18,7 +19,8 @@ import json
 import pathlib
 import subprocess
 import sys
-import tempfile
+
+from vendor import command
 
 # Of the models' config.json: Meta-Llama-3-8B and Qwen2.5-7B.
 MODELS = {
@@ -44,6 +46,7 @@ def parse_arguments():
     parser.add_argument("--scale", type=int, default=1, metavar="N", help="divide all extents, to try this without a GPU (default: 1)")
     parser.add_argument("--most", type=int, metavar="N", help="so many problems at most, spread over all")
     parser.add_argument("--rounds", type=int, default=3, help="of timing what the stores serve (default: 3)")
+    parser.add_argument("--limit", type=float, default=3600.0, metavar="SECONDS", help="of the whole run: no step begins after it")
     parser.add_argument("--write", metavar="FILE", type=pathlib.Path, help="write the workload and end")
     return parser.parse_args()
 
@@ -110,20 +113,50 @@ def tune(arguments, file, split, store):
                 "--seed", arguments.seed, "--store", store)
 
 
+def served(arguments, problem, shape, store):
+    """What names the kernel and configuration that a store serves; the store itself, where that is not known."""
+    try:
+        best = call(arguments.hone, "best", problem["kernel"], "--dtype", problem["dtype"], "--shape", shape, "--device", arguments.device,
+                    "--store", store)
+        return best["kernel"], json.dumps(best["config"])
+    except RuntimeError:
+        return str(store)
+
+
 def times_of(arguments, problem, stores):
     """Microseconds of what each store serves, the stores in turns; nothing where one of them fails."""
     shape = ",".join(f"{name}={extent}" for name, extent in problem["shape"].items())
-    samples = {name: [] for name in stores}
+    serves = {name: served(arguments, problem, shape, store) for name, store in stores.items()}
+    samples = {what: [] for what in serves.values()}
     for _ in range(arguments.rounds):
-        for name, store in stores.items():
+        for what in samples:
+            name = next(name for name in stores if serves[name] == what)
             try:
                 ran = call(arguments.hone, "run", problem["kernel"], "--dtype", problem["dtype"], "--shape", shape, "--device",
-                           arguments.device, "--store", store)
+                           arguments.device, "--store", stores[name])
             except RuntimeError as error:
                 print(f"{problem['kernel']} {shape} of {name}: {error}", file=sys.stderr)
                 return None
-            samples[name].append(ran["time_us"])
-    return {name: min(times) for name, times in samples.items()}
+            samples[what].append(ran["time_us"])
+    return {name: min(samples[serves[name]]) for name in stores}
+
+
+def begun(arguments, problems):
+    """The result so far; an earlier run's, if it was of the same."""
+    result = {"budget": arguments.budget, "seed": arguments.seed, "scale": arguments.scale, "dtype": arguments.dtype, "most": arguments.most}
+    file = arguments.out / "workload.json"
+    if file.exists():
+        earlier = json.loads(file.read_text())
+        if all(earlier.get(name) == value for name, value in result.items()):
+            return earlier
+    return {"date": datetime.date.today().isoformat(), **result, "sessions": {}, "problems": problems}
+
+
+def add_up(result):
+    """Weighs the problems that were measured."""
+    measured = [problem for problem in result["problems"] if problem.get("times_us")]
+    result["measured"] = len(measured)
+    result["weighted_us"] = {name: sum(problem["count"] * problem["times_us"][name] for problem in measured) for name in measured[0]["times_us"]}
 
 
 def report(result):
@@ -143,25 +176,32 @@ def main():
         write_workload(arguments.write, problems)
         return
     arguments.out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=arguments.out, prefix="stores-") as folder:
-        folder = pathlib.Path(folder)
-        file = folder / "workload.jsonl"
-        write_workload(file, problems)
-        stores = {"untuned": folder / "none.db", "even": folder / "even.db", "gain": folder / "gain.db"}
-        tuned = {split: tune(arguments, file, split, stores[split]) for split in ("even", "gain")}
-        weighted, measured = dict.fromkeys(stores, 0.0), 0
-        for problem in problems:
+    file, deadline = arguments.out / "workload.jsonl", command.Deadline(arguments.limit)
+    write_workload(file, problems)
+    stores = {"untuned": arguments.out / "none.db", "even": arguments.out / "even.db", "gain": arguments.out / "gain.db"}
+    result = begun(arguments, problems)
+
+    def keep(step):
+        (arguments.out / "workload.json").write_text(json.dumps(result, indent=1) + "\n")
+        print(f"[{deadline.left():5.0f} s left] {step}", file=sys.stderr)
+
+    for split in ("even", "gain"):
+        if split not in result["sessions"]:
+            if deadline.left() < 0:
+                sys.exit(f"--limit: {split} was not begun; the same command goes on")
+            for part in arguments.out.glob(f"{split}.db*"):  # of a run that was stopped in the middle: the budget would count twice
+                part.unlink()
+            result["sessions"][split] = tune(arguments, file, split, stores[split])
+            keep(f"tuned, split {split}")
+    result["product"] = result["sessions"]["gain"]["product"]
+    for problem in result["problems"]:
+        if "times_us" not in problem and deadline.left() > 0:
             problem["times_us"] = times_of(arguments, problem, stores)
-            if problem["times_us"]:
-                measured += 1
-                for name in stores:
-                    weighted[name] += problem["count"] * problem["times_us"][name]
-    if measured == 0:
+            keep(f"timed {problem['kernel']} {problem['shape']}")
+    if not any(problem.get("times_us") for problem in result["problems"]):
         sys.exit("no problem could be measured")
-    result = {"date": datetime.date.today().isoformat(), "product": tuned["gain"]["product"], "budget": arguments.budget,
-              "seed": arguments.seed, "scale": arguments.scale, "measured": measured, "weighted_us": weighted, "problems": problems,
-              "sessions": tuned}
-    (arguments.out / "workload.json").write_text(json.dumps(result, indent=1) + "\n")
+    add_up(result)
+    keep("ended")
     report(result)
 
 
