@@ -30,6 +30,8 @@ constexpr std::size_t kFirstShapes = 5;  // explored before anything is surveyed
 // Halving a shape's trials costs the choices 2 %, halving the shapes 8 % (docs/results/portfolios-2026-11-23.md).
 constexpr double kShapes = 60.0;  // that a budget would be for, if all were explored
 constexpr double kLeastEach = 0.9, kMostEach = 10.0;
+constexpr double kStarts = 5.0;         // times what a session takes until its first trial begins, that it takes at least
+constexpr double kFewestShapes = 10.0;  // that a budget is for, however long that is
 constexpr std::int64_t kLeastTrials = 6;
 constexpr double kExploreShare = 0.5;    // of a budget, for sessions that find configurations: the rest is for surveys of what was found
 constexpr double kProposalShare = 0.25;  // of an exploring session's trials, that what is known may have: what is not shall be found, too
@@ -41,6 +43,15 @@ constexpr double kCompareShare = 0.25;   // of a budget, for comparisons
 constexpr double kSurveyShare = 0.3;     // of an exploring session's seconds, that a survey may take
 constexpr double kLearnAgain = 1.5;      // times as many shapes as when it was last asked what a portfolio of them is like
 constexpr int kPatienceWithShapes = 3;   // in a row that fail
+
+/// Seconds into a session when its first trial began; 0 where there is none, or an older Hone kept none.
+double start_of(const std::vector<Trial>& trials) {
+  double earliest = std::numeric_limits<double>::infinity();
+  for (const Trial& trial : trials) {
+    earliest = std::min(earliest, trial.elapsed_seconds.value_or(0.0) - trial.seconds.validate - trial.seconds.time);
+  }
+  return trials.empty() ? 0.0 : std::max(0.0, earliest);
+}
 
 class PortfolioSession {
  public:
@@ -88,7 +99,11 @@ class PortfolioSession {
   /// spent.
   Result<void> load() {
     HONE_ASSIGN(const std::vector<SessionInfo> sessions, store_.sessions());
-    std::map<Shape, std::pair<double, std::int64_t>> efforts;  // seconds and trials of all kernels
+    struct Effort {
+      double seconds = 0.0, start = 0.0;  // of all kernels
+      std::int64_t trials = 0;
+    };
+    std::map<Shape, Effort> efforts;
     for (const KernelSpec* const spec : request_.operation->implementations) {
       for (const SessionInfo& session : sessions) {
         const Shape shape = ordered_as(request_.range, session.problem.shape);
@@ -98,15 +113,17 @@ class PortfolioSession {
           HONE_ASSIGN(const std::vector<Trial> trials, store_.trials(session.id, spec->parameters));
           HONE_TRY(note(shape, *spec, trials));
           if (session.strategy != kSurveyStrategy) {
-            auto& [seconds, count] = efforts[shape];
-            seconds = std::max(seconds, session.elapsed_seconds);
-            count += static_cast<std::int64_t>(trials.size());
+            Effort& effort = efforts[shape];
+            effort.seconds = std::max(effort.seconds, session.elapsed_seconds);
+            effort.start = std::max(effort.start, start_of(trials));
+            effort.trials += static_cast<std::int64_t>(trials.size());
           }
         }
       }
     }
     for (const auto& [shape, effort] : efforts) {
-      shapes_.note_session(shape, effort.first, effort.second);
+      shapes_.note_session(shape, effort.seconds, effort.trials);
+      starts_.push_back(effort.start);
     }
     if (request_.resume) {
       HONE_TRY(load_portfolios());
@@ -203,7 +220,7 @@ class PortfolioSession {
     if (request_.seconds_each > 0.0) {
       one.seconds = request_.seconds_each;
     } else if (budget.seconds) {
-      one.seconds = std::clamp(*budget.seconds / kShapes, kLeastEach, kMostEach);
+      one.seconds = seconds_for_shape(*budget.seconds, starts_);
     }
     if (budget.trials) {
       one.trials = std::max(kLeastTrials, *budget.trials / static_cast<std::int64_t>(kShapes));
@@ -420,28 +437,35 @@ class PortfolioSession {
     return exhausted_ && !has_own_ ? done : Result<void>();
   }
 
-  Result<void> add(const Shape& shape, const KernelSpec& spec, std::int64_t session) {
+  /// The trials of a session. Returns when the first of them began.
+  Result<double> add(const Shape& shape, const KernelSpec& spec, std::int64_t session) {
     HONE_ASSIGN(const std::vector<Trial> trials, store_.trials(session, spec.parameters));
     trials_ += static_cast<std::int64_t>(trials.size());
-    return note(shape, spec, trials);
+    HONE_TRY(note(shape, spec, trials));
+    return start_of(trials);
   }
 
   Result<void> measure_one(const Shape& shape, TuneRequest one) {
     one.spec = *request_.operation->implementations.front();
     HONE_ASSIGN(one.problem, problem_for(one.spec, one.problem));
     HONE_ASSIGN(const TuneReport report, tune(one, store_, registry_));
-    return add(shape, one.spec, report.session);
+    HONE_ASSIGN(const double start, add(shape, one.spec, report.session));
+    starts_.push_back(start);
+    return {};
   }
 
   Result<void> measure_all(const Shape& shape, TuneRequest common) {
     const Problem problem = common.problem;
     const OperationRequest all{.operation = request_.operation, .problem = problem, .common = std::move(common)};
     HONE_ASSIGN(const OperationReport report, tune(all, store_, registry_));
+    double latest = 0.0;
     for (const KernelReport& kernel : report.kernels) {
       if (kernel.tuned) {
-        HONE_TRY(add(shape, *kernel.spec, kernel.tuned->session));
+        HONE_ASSIGN(const double start, add(shape, *kernel.spec, kernel.tuned->session));
+        latest = std::max(latest, start);
       }
     }
+    starts_.push_back(latest);
     return {};
   }
 
@@ -522,6 +546,7 @@ class PortfolioSession {
   std::map<std::string, std::unique_ptr<Survey>> surveys_;  ///< by kernel
   double explored_ = 0.0, compared_ = 0.0;                  ///< of spent_here(): by sessions, by comparisons
   std::int64_t trials_ = 0;                                 ///< of this run
+  std::vector<double> starts_;                              ///< of sessions: seconds until their first trial began
   bool has_own_ = false;    ///< something of the table is not what came with Hone: that is not stored as it is
   std::size_t learnt_ = 0;  ///< points, when the rule was fitted last
   int failures_in_a_row_ = 0, failed_comparisons_ = 0, empty_turns_ = 0;
@@ -539,6 +564,16 @@ std::string statics_text(const KernelSpec& definition, const ShapeRange& range) 
     }
   }
   return text(statics);
+}
+
+double seconds_for_shape(double budget_seconds, std::vector<double> starts) {
+  double least = kLeastEach;
+  if (!starts.empty()) {
+    const auto middle = starts.begin() + static_cast<std::ptrdiff_t>(starts.size() / 2);
+    std::ranges::nth_element(starts, middle);
+    least = std::max(least, std::min(kStarts * *middle, budget_seconds / kFewestShapes));
+  }
+  return std::min(kMostEach, std::max(least, budget_seconds / kShapes));
 }
 
 Result<PortfolioReport> tune(const PortfolioRequest& request, Store& store, const Registry& registry) {
