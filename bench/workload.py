@@ -141,15 +141,22 @@ def times_of(arguments, problem, stores):
     return {name: min(samples[serves[name]]) for name in stores}
 
 
-def begun(arguments, problems):
-    """The result so far; an earlier run's, if it was of the same."""
-    result = {"budget": arguments.budget, "seed": arguments.seed, "scale": arguments.scale, "dtype": arguments.dtype, "most": arguments.most}
-    file = arguments.out / "workload.json"
-    if file.exists():
-        earlier = json.loads(file.read_text())
-        if all(earlier.get(name) == value for name, value in result.items()):
-            return earlier
-    return {"date": datetime.date.today().isoformat(), **result, "sessions": {}, "problems": problems}
+def identity(arguments, problems):
+    """What a run that goes on must have in common with the one that began."""
+    version = subprocess.run([arguments.hone, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    return {"hone": version, "device": arguments.device, "budget": arguments.budget, "seed": arguments.seed, "rounds": arguments.rounds,
+            "workload": problems}
+
+
+def begun(file, same):
+    """The result so far, or a new one. Ends where the folder holds another run."""
+    if not file.exists():
+        return {"date": datetime.date.today().isoformat(), "identity": same, "sessions": {}, "problems": [dict(one) for one in same["workload"]]}
+    earlier = json.loads(file.read_text())
+    differ = [name for name, value in same.items() if earlier.get("identity", {}).get(name) != value]
+    if differ:
+        sys.exit(f"{file} is of another run ({', '.join(differ)} differ): choose another --out, or remove that folder")
+    return earlier
 
 
 def add_up(result):
@@ -161,7 +168,7 @@ def add_up(result):
 
 def report(result):
     weighted = result["weighted_us"]
-    print(f"{len(result['problems'])} problems, {result['measured']} of them measured, on {result['product']}; budget {result['budget']} each")
+    print(f"{len(result['problems'])} problems, {result['measured']} of them measured, on {result['product']}; budget {result['identity']['budget']} each")
     for name, total in weighted.items():
         print(f"{name:<8} {total / 1e6:10.3f} s of kernel time  {weighted['untuned'] / total:6.3f}x")
     print(f"by gain against evenly: {weighted['even'] / weighted['gain']:.3f}x")
@@ -175,33 +182,37 @@ def main():
     if arguments.write:
         write_workload(arguments.write, problems)
         return
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    file, deadline = arguments.out / "workload.jsonl", command.Deadline(arguments.limit)
-    write_workload(file, problems)
-    stores = {"untuned": arguments.out / "none.db", "even": arguments.out / "even.db", "gain": arguments.out / "gain.db"}
-    result = begun(arguments, problems)
+    folder, deadline = arguments.out / "stores", command.Deadline(arguments.limit)
+    folder.mkdir(parents=True, exist_ok=True)
+    written, calls = arguments.out / "workload.json", folder / "workload.jsonl"
+    result = begun(written, identity(arguments, problems))
+    write_workload(calls, problems)
+    stores = {"untuned": folder / "none.db", "even": folder / "even.db", "gain": folder / "gain.db"}
 
     def keep(step):
-        (arguments.out / "workload.json").write_text(json.dumps(result, indent=1) + "\n")
+        part = written.with_suffix(".part")
+        part.write_text(json.dumps(result, indent=1) + "\n")
+        part.replace(written)
         print(f"[{deadline.left():5.0f} s left] {step}", file=sys.stderr)
 
     for split in ("even", "gain"):
         if split not in result["sessions"]:
             if deadline.left() < 0:
-                sys.exit(f"--limit: {split} was not begun; the same command goes on")
-            for part in arguments.out.glob(f"{split}.db*"):  # of a run that was stopped in the middle: the budget would count twice
-                part.unlink()
-            result["sessions"][split] = tune(arguments, file, split, stores[split])
+                sys.exit(f"--limit: split {split} was not tuned; the same command goes on")
+            for suffix in ("", "-wal", "-shm"):  # of a run that was stopped in the middle: its search would count as begun
+                pathlib.Path(f"{stores[split]}{suffix}").unlink(missing_ok=True)
+            result["sessions"][split] = tune(arguments, calls, split, stores[split])
             keep(f"tuned, split {split}")
     result["product"] = result["sessions"]["gain"]["product"]
-    for problem in result["problems"]:
-        if "times_us" not in problem and deadline.left() > 0:
-            problem["times_us"] = times_of(arguments, problem, stores)
-            keep(f"timed {problem['kernel']} {problem['shape']}")
+    left = [problem for problem in result["problems"] if not problem.get("times_us")]
+    while left and deadline.left() > 0:
+        problem = left.pop(0)
+        problem["times_us"] = times_of(arguments, problem, stores)
+        keep(f"timed {problem['kernel']} {problem['shape']}")
     if not any(problem.get("times_us") for problem in result["problems"]):
         sys.exit("no problem could be measured")
     add_up(result)
-    keep("ended")
+    keep("--limit: the same command times the others" if left else "ended")
     report(result)
 
 
