@@ -42,9 +42,9 @@ struct TwoRows {
   static HONE_DEVICE constexpr int element(int i, int r) { return i / 2 * 4 + 2 * r + i % 2; }
 
   /// Replaces scores by weights, 2^(scale * (score - most)), with `scale` above 0: where it is not, scores change their sign (hide).
-  /// `factor` is what is to be multiplied to sums of earlier weights: `most` stays as long as weights are not above 2^lazy. Of
-  /// eight powers, `by_fma` are computed by multiply-adds. Weights, and so totals, are 2^raise times as large.
-  /// `by_integers`: see row_maxima.
+  /// `factor` is what is to be multiplied to sums of earlier weights: `most` stays as long as weights are not above 2^lazy, and follows the
+  /// largest score where `lazy` is below 0. Of eight powers, `by_fma` are computed by multiply-adds. Weights, and so totals, are 2^raise
+  /// times as large. `by_integers`: see row_maxima.
   template <int lazy, int by_fma, int raise = 0, bool by_integers = false, int n>
   HONE_DEVICE void weigh(float (&scores)[n], float scale, float (&factor)[2]) {
     float offset[2], tops[2];

@@ -135,7 +135,7 @@ struct Consumer {
     hopper::wgmma_fence();
     start_scores(k_state.stage);
     hopper::wgmma_wait_group<0>();
-    settle(scores);
+    fence_registers(scores);
     release(layout.k_empty(k_state.stage));
     k_state.advance();
     weigh(work, work.end - 1, factor);
@@ -153,14 +153,14 @@ struct Consumer {
     start_sums(v_state.stage, block + 2 < work.end);
     pass_turn();
     hopper::wgmma_wait_group<1>();
-    settle(scores);
+    fence_registers(scores);
     release(layout.k_empty(k_state.stage));
     k_state.advance();
     weigh(work, block, factor);
     finish_before(rows.total[0], rows.total[1], layout.blocks());
     hopper::wgmma_wait_group<0>();
-    settle(sums);
-    settle(weights);
+    fence_registers(sums);
+    fence_registers(weights);
     release_values(v_state.stage);
     v_state.advance();
     TwoRows::rescale<lazy_of(c)>(sums, factor);
@@ -173,8 +173,8 @@ struct Consumer {
     hopper::wgmma_fence();
     start_sums(v_state.stage, work.end - work.begin > 1);
     hopper::wgmma_wait_group<0>();
-    settle(sums);
-    settle(weights);
+    fence_registers(sums);
+    fence_registers(weights);
     release_values(v_state.stage);
     v_state.advance();
   }

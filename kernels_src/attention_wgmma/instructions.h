@@ -24,12 +24,12 @@ HONE_DEVICE void named_barrier_arrive(int id, int threads) { asm volatile("bar.a
 
 /// Registers of products under way have their values only behind a wait: this keeps the compiler from reading or reusing them before.
 template <int n>
-HONE_DEVICE void settle(float (&x)[n]) {
+HONE_DEVICE void fence_registers(float (&x)[n]) {
 #pragma unroll
   for (int i = 0; i < n; ++i) asm volatile("" : "+f"(x[i])::"memory");
 }
 template <int n>
-HONE_DEVICE void settle(hopper::u32 (&x)[n]) {
+HONE_DEVICE void fence_registers(hopper::u32 (&x)[n]) {
 #pragma unroll
   for (int i = 0; i < n; ++i) asm volatile("" : "+r"(x[i])::"memory");
 }

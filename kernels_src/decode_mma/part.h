@@ -139,8 +139,8 @@ struct Warp {
         const long row = first_row + i * 16 + lane_of_warp() / 4;
         TwoRows::hide(scores[i], sign, {0L, 0L}, {end_of(row), end_of(row + 8)}, key);
       }
-      rows[i].template weigh<0, 0>(scores[i], scale, factor[i]);
-      TwoRows::rescale<0>(sums[i], factor[i]);
+      rows[i].template weigh<-1, 0>(scores[i], scale, factor[i]);
+      TwoRows::rescale<-1>(sums[i], factor[i]);
       TwoRows::round<Factor>(weights[i], scores[i]);
     }
     if constexpr (kNarrow) {

@@ -35,6 +35,7 @@ class Emulated(unittest.TestCase):
 
     def test_attention_by_warps(self):
         self.check("attention_mma", "bf16", "batch=2,heads=1,group=1,queries=21,keys=40,head=64", "warps=1,bn=32,stages=2,held=true")
+        self.check("attention_mma", "bf16", "batch=1,heads=1,group=1,queries=8,keys=200,causal=0,head=64", "warps=1,bn=16,lazy=8")
 
     @takes_long
     def test_packed_attention_by_warps(self):
@@ -44,6 +45,7 @@ class Emulated(unittest.TestCase):
     @takes_long
     def test_attention_by_warpgroups(self):
         self.check("attention_wgmma", "bf16", "batch=1,heads=1,group=2,queries=40,keys=100,head=64", "consumers=1,bn=64,schedule=0")
+        self.check("attention_wgmma", "bf16", "batch=1,heads=1,group=1,queries=8,keys=500,causal=0,head=64", "consumers=1,bn=64,schedule=0,lazy=8")
 
     @takes_long
     def test_packed_attention_by_warpgroups(self):
@@ -54,7 +56,10 @@ class Emulated(unittest.TestCase):
     def test_attention_of_8_bit_floats_by_warpgroups(self):
         shape = "batch=1,heads=1,group=2,queries=40,keys=100,head={}"
         self.check("attention_fp8", "bf16", shape.format(64), "consumers=1,bn=96,schedule=0,raster=1")
-        self.check("attention_fp8", "bf16", shape.format(64), "consumers=1,bn=64,schedule=0,raster=1,lazy=0")
+        self.check("attention_fp8", "bf16", shape.format(64), "consumers=1,bn=64,schedule=0,raster=1")
+        # Few rows and many blocks: the largest score stays in most of the later ones.
+        few = "batch=1,heads=1,group=1,queries=8,keys=1000,causal=0,head=64"
+        self.check("attention_fp8", "bf16", few, "consumers=1,bn=64,schedule=0,raster=1,lazy=0")
 
     def test_tolerances_of_8_bit_floats_allow_for_the_sums_of_the_hardware(self):
         # Numbers of one sign lose most in these sums: the inputs of a session that provoke have them.

@@ -77,9 +77,9 @@ inline void named_barrier_arrive(int, int) { __builtin_trap(); }
 inline void tma_load_multicast(hopper::u32, const EmulatedMap&, int, int, int, int, hopper::u32, hopper::u16) { __builtin_trap(); }
 
 template <int n>
-void settle(float (&)[n]) {}
+void fence_registers(float (&)[n]) {}
 template <int n>
-void settle(hopper::u32 (&)[n]) {}
+void fence_registers(hopper::u32 (&)[n]) {}
 inline void finish_before(float, float, hopper::u32) {}
 
 inline void ldmatrix_trans(unsigned (&to)[4], unsigned row) {
