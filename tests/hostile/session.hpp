@@ -26,7 +26,7 @@ struct Ended {
 
 std::string name_of(const Case& one);
 /// A session of the case. On a busy host a session is run again, twice at most, if its winner is honest but not the fastest, or if a
-/// hostile one was timed as slow ("far behind"): it was no potential winner, and only those are held to all checks.
+/// hostile one was timed slower than the slow honest one ("far behind"): it was no potential winner, and only those are held to all checks.
 Ended run_case(const Case& one, const Options& options);
 nlohmann::json to_json(const Case& one, const Ended& ended);
 
