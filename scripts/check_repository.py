@@ -232,9 +232,9 @@ def commands():
         with open(ROOT / name, "rb") as file:
             begins, is_executable = file.read(2) == b"#!", line.startswith("100755")
         if begins and not is_executable:
-            yield name, "begins with #! and is not executable: chmod +x"
+            yield name, "begins with #! and is not executable: git add --chmod=+x"
         elif is_executable and not begins:
-            yield name, "is executable and does not begin with #!"
+            yield name, "is executable and does not begin with #!: git add --chmod=-x"
 
 
 RULES = {"subjects": subjects, "paths": paths, "early-returns": early_returns, "outside": outside, "listed": listed, "links": links,

@@ -152,7 +152,7 @@ std::vector<Position> Algorithm::start(std::size_t count) {
   std::vector<Position> chosen;
   auto ranked = told_;
   std::ranges::stable_sort(ranked, {}, [](const Told& one) { return std::pair(!one.ok, one.objective); });
-  // Half at most: a population of what an earlier session settled on has nothing left to vary.
+  // Half at most: a population of what an earlier session converged to has nothing left to vary.
   for (std::size_t i = 0; i < ranked.size() && std::isfinite(ranked[i].objective); ++i) {
     append(chosen, ranked[i].position, (count + 1) / 2);
   }

@@ -138,7 +138,7 @@ Result<std::shared_ptr<Prepared>> EngineCore::load(const NamedOperation& known, 
   const std::shared_ptr<Store> from = store_->get();
   if (known.tuned.implementations.empty()) {
     HONE_ASSIGN(std::shared_ptr<Prepared> forced, load_default(known, problem, from.get(), "the default is forced"));
-    forced->settled = true;
+    forced->needs_no_tuning = true;
     return forced;
   }
   HONE_ASSIGN(const OperationChoice chosen, choose(known.tuned, problem, found_.info, from.get(), *libraries_,
@@ -157,7 +157,7 @@ Result<std::shared_ptr<Prepared>> EngineCore::load(const NamedOperation& known, 
     HONE_ASSIGN(
         std::shared_ptr<Prepared> standard,
         load_default(known, problem, from.get(), fmt::format("{} of {} was wrong in a check of a launch", configuration, spec.name)));
-    standard->settled = true;
+    standard->needs_no_tuning = true;
     return standard;
   }
   Result<std::shared_ptr<Prepared>> loaded = load_choice(known, spec, chosen.problem, choice, provisional ? nullptr : from.get());
@@ -169,20 +169,20 @@ Result<std::shared_ptr<Prepared>> EngineCore::load(const NamedOperation& known, 
   }
   if (loaded) {
     (*loaded)->provisional = provisional;
-    (*loaded)->settled = chosen.compared;
+    (*loaded)->needs_no_tuning = chosen.compared;
   }
   return loaded;
 }
 
 /// Whether there is something, and nothing better to be had now.
-bool EngineCore::is_settled(const std::shared_ptr<Prepared>& standing) const {
+bool EngineCore::is_current(const std::shared_ptr<Prepared>& standing) const {
   return standing != nullptr && !standing->superseded && (!standing->provisional || store_->is_away());
 }
 
 /// Loads a problem where it is asked for first, and again once it was tuned; `asked.loading` is held.
 Result<void> EngineCore::refresh(AskedProblem& asked, const NamedOperation& known, const Problem& problem) {
   const std::shared_ptr<Prepared> standing = asked.loaded();
-  if (is_settled(standing)) {
+  if (is_current(standing)) {
     return {};
   }
   Result<std::shared_ptr<Prepared>> loaded = load(known, problem, standing);
@@ -201,7 +201,7 @@ Result<void> EngineCore::refresh(AskedProblem& asked, const NamedOperation& know
 Result<Kernel> EngineCore::look_up(const std::shared_ptr<const NamedOperation>& known, const Problem& problem) {
   const std::string key = key_of(*known, problem);
   const std::shared_ptr<AskedProblem> asked = problems_.ask(key);
-  if (std::shared_ptr<Prepared> loaded = asked->loaded(); !is_settled(loaded)) {
+  if (std::shared_ptr<Prepared> loaded = asked->loaded(); !is_current(loaded)) {
     const std::lock_guard lock(asked->loading);
     HONE_TRY(refresh(*asked, *known, problem));
   }
@@ -214,7 +214,7 @@ Result<Kernel> EngineCore::look_up_at_once(const std::shared_ptr<const NamedOper
   const std::string key = key_of(*known, problem);
   const std::shared_ptr<AskedProblem> asked = problems_.ask(key);
   std::shared_ptr<Prepared> loaded = asked->loaded();
-  stands_in = !is_settled(loaded);
+  stands_in = !is_current(loaded);
   if (!stands_in) {
     want(key, known, problem, *loaded);
     return Kernel(std::move(loaded));
@@ -284,7 +284,9 @@ Result<std::shared_ptr<Prepared>> EngineCore::stand_in(const NamedOperation& kno
                            known.operation.name, name(problem.dtype), text(problem.shape))};
 }
 
-bool EngineCore::may_be_tuned(const Prepared& prepared) const { return !prepared.settled && tunes_.load(std::memory_order_relaxed); }
+bool EngineCore::may_be_tuned(const Prepared& prepared) const {
+  return !prepared.needs_no_tuning && tunes_.load(std::memory_order_relaxed);
+}
 
 void EngineCore::want(const std::string& key, const std::shared_ptr<const NamedOperation>& known, const Problem& problem,
                       const Prepared& prepared) {

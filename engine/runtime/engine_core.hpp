@@ -67,7 +67,7 @@ class EngineCore {
   Result<std::shared_ptr<Prepared>> load_default(const NamedOperation& known, const Problem& problem, Store* from, const std::string& why);
   [[nodiscard]] Result<void> check_generation(const std::filesystem::path& path) const;
   Result<std::shared_ptr<Prepared>> load(const NamedOperation& known, const Problem& problem, const std::shared_ptr<Prepared>& standing);
-  [[nodiscard]] bool is_settled(const std::shared_ptr<Prepared>& standing) const;
+  [[nodiscard]] bool is_current(const std::shared_ptr<Prepared>& standing) const;
   Result<void> refresh(AskedProblem& asked, const NamedOperation& known, const Problem& problem);
   Result<std::shared_ptr<Prepared>> make(const KernelSpec& spec, const Problem& problem, LaunchPlan plan);
   Result<std::shared_ptr<Prepared>> stand_in(const NamedOperation& known, const Problem& problem);

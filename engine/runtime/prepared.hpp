@@ -53,7 +53,7 @@ struct Prepared {
   std::vector<LaunchArgument> arguments;
   std::vector<std::int64_t> extents;            ///< elements of each argument: other than LaunchArgument::elements, 0 where it has none
   std::atomic<bool> provisional{false};         ///< the store could not be asked
-  bool settled = false;                         ///< tuned for this very problem: of an operation, its kernels were held against each other
+  bool needs_no_tuning = false;                 ///< tuned for this very problem: of an operation, its kernels were held against each other
   mutable std::atomic<bool> superseded{false};  ///< the problem was tuned since, or this was found wrong
   std::unique_ptr<CheckedLaunches> checked;     ///< null: its launches are not checked
 };

@@ -26,7 +26,7 @@ struct SpaceExplanation {
   std::vector<ConstraintEffect> effects;  ///< one for each constraint, in their order
   /// Of an empty space: constraints (indices into `effects`) that cannot be met together, and can if any of them is left out.
   std::vector<std::size_t> conflict;
-  bool conflict_is_smallest = false;  ///< no contradiction among fewer constraints exists; otherwise that was not settled
+  bool conflict_is_smallest = false;  ///< no contradiction among fewer constraints exists; otherwise that is not known
   std::optional<Count> likely;        ///< meet the expectations as well
   std::vector<ConstraintEffect> expectations;
   /// Where no valid configuration meets them all: expectations (indices) that cannot be met together with some of the constraints.

@@ -89,7 +89,7 @@ void BackgroundTuner::run(const std::stop_token& stop) {
     if (stop.stop_requested()) {
       return;
     }
-    finish(next, end);
+    note_end(next, end);
     if (end && *end == End::kElsewhere) {
       lock.lock();
       changed_.wait_for(lock, stop, kElsewherePause, [] { return false; });
@@ -171,7 +171,7 @@ Result<std::vector<SessionInfo>> BackgroundTuner::sessions_of(const Wanted& want
   return sessions;
 }
 
-void BackgroundTuner::finish(const Wanted& wanted, const Result<End>& end) {
+void BackgroundTuner::note_end(const Wanted& wanted, const Result<End>& end) {
   if (end && *end == End::kTuned) {
     request_.tuned(wanted.key);
   }

@@ -44,7 +44,7 @@ class BackgroundTuner final : public Background {
   Result<End> tune_kernel(const Wanted& wanted, TuneRequest request);
   Result<End> tune_operation(const Wanted& wanted, TuneRequest request);
   Result<std::vector<SessionInfo>> sessions_of(const Wanted& wanted);
-  void finish(const Wanted& wanted, const Result<End>& end);
+  void note_end(const Wanted& wanted, const Result<End>& end);
 
   const BackgroundRequest request_;
   const Registry::Found device_;
