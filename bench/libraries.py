@@ -183,12 +183,13 @@ class Case:
         taken = watch.events({name: lambda call=call: call(stream) for name, call in calls.items()}, ROUNDS, SECONDS)
         if min(timing.summary(samples)["us"] for samples in taken.values()) >= timing.SHORT_US:
             return taken, wrong
-        sets = self.buffers(watch.sets_for(sum(tensor.numel() * tensor.element_size() for tensor in first)))
+        size = sum(tensor.numel() * tensor.element_size() for tensor in first)
+        sets = self.buffers(watch.sets_for(size))
         graphs = {}
         for name, make in makers.items():
             bound = [make(*one) for one in sets]
             graphs[name], _ = timing.capture([lambda call=call: call(torch.cuda.current_stream().cuda_stream) for call in bound])
-        return watch.replays(graphs, ROUNDS, SECONDS), wrong
+        return watch.replays(graphs, ROUNDS, SECONDS, size), wrong
 
 
 def geometric_mean(values):

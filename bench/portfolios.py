@@ -202,7 +202,8 @@ def times_of(everybody, case, stopwatch, arguments):
         graph, outputs = timing.capture(calls)
         keep.append((calls, outputs))
         graphs[name] = graph
-    return {name: timing.summary(samples)["us"] for name, samples in stopwatch.replays(graphs, arguments.rounds, arguments.seconds).items()}
+    samples = stopwatch.replays(graphs, arguments.rounds, arguments.seconds, case.bytes)
+    return {name: timing.summary(taken)["us"] for name, taken in samples.items()}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -105,7 +105,8 @@ class Row:
             graph = self.attempt(f"{name} under a graph", capture)
             if graph is not None:
                 graphs[name] = graph
-        return {name: timing.summary(samples) for name, samples in self.stopwatch.replays(graphs, rounds, self.options.seconds).items()}
+        samples = self.stopwatch.replays(graphs, rounds, self.options.seconds, self.case.bytes)
+        return {name: timing.summary(taken) for name, taken in samples.items()}
 
     def conclude(self, hones, theirs):
         times, errors = self.result["times"], self.result["errors"]

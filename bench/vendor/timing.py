@@ -7,7 +7,8 @@ interleaved, one of each contender in turn in an order that changes every round:
 
 Graph replay, for what runs in less than 20 us, where events and launches are a part of the time: a CUDA graph of one call for each of
 many sets of inputs, outputs and workspaces that together exceed four times the L2. By the time a set comes round again the others have
-displaced it, so every call is cold without a flush between the calls. The time of a replay is divided by its calls; replays of the
+displaced it, so every call is cold without a flush between the calls. Of problems so small that MOST_SETS do not exceed it, the L2 is
+emptied before each replay, which makes each call but once. The time of a replay is divided by its calls; replays of the
 contenders are interleaved as above. A graph's launch latency, about a microsecond a kernel, is in the figure of each contender alike, except
 where a kernel may begin while the one before it ends (programmatic dependent launch): that is what it is for. Times by events are kept too.
 """
@@ -71,12 +72,13 @@ class Stopwatch:
                 run()
         return self._rounds(runs, rounds, budget_s, flush or self.flush)
 
-    def replays(self, graphs, rounds, budget_s):
-        """`graphs`: (graph, calls) by name."""
+    def replays(self, graphs, rounds, budget_s, bytes_of_one):
+        """`graphs`: (graph, calls) by name; `bytes_of_one`: of a set."""
         for graph, _ in graphs.values():
             for _ in range(2):
                 graph.replay()
-        samples = self._rounds({name: graph.replay for name, (graph, _) in graphs.items()}, rounds, budget_s, None)
+        flush = self.flush if self.sets_for(bytes_of_one) * bytes_of_one < self.footprint else None
+        samples = self._rounds({name: graph.replay for name, (graph, _) in graphs.items()}, rounds, budget_s, flush)
         return {name: [us / graphs[name][1] for us in taken] for name, taken in samples.items()}
 
     def sets_for(self, bytes_of_one):
