@@ -44,14 +44,34 @@ constexpr double kSurveyShare = 0.3;     // of an exploring session's seconds, t
 constexpr double kLearnAgain = 1.5;      // times as many shapes as when it was last asked what a portfolio of them is like
 constexpr int kPatienceWithShapes = 3;   // in a row that fail
 
-/// Seconds into a session when its first trial began; 0 where there is none, or an older Hone kept none.
-double start_of(const std::vector<Trial>& trials) {
-  double earliest = std::numeric_limits<double>::infinity();
-  for (const Trial& trial : trials) {
-    earliest = std::min(earliest, trial.elapsed_seconds.value_or(0.0) - trial.seconds.validate - trial.seconds.time);
+/// When the trials of a session were made, those of all its kernels together, in seconds since it began.
+class Course {
+ public:
+  /// Of one kernel. An older Hone kept no times.
+  void add(const std::vector<Trial>& trials) {
+    double begin = std::numeric_limits<double>::infinity();
+    for (const Trial& trial : trials) {
+      const double end = trial.elapsed_seconds.value_or(0.0);
+      begin = std::min(begin, end - trial.seconds.validate - trial.seconds.time);
+      first_ = std::min(first_, end);
+      last_ = std::max(last_, end);
+    }
+    start_ = trials.empty() ? start_ : std::max(start_, begin);
+    trials_ += static_cast<std::int64_t>(trials.size());
   }
-  return trials.empty() ? 0.0 : std::max(0.0, earliest);
-}
+  /// Until each kernel had its first trial begun.
+  [[nodiscard]] double start() const { return start_; }
+  [[nodiscard]] std::int64_t trials() const { return trials_; }
+  /// What the trials took, without what comes before the first and behind the last. `session_seconds` is of the whole session.
+  [[nodiscard]] double seconds(double session_seconds) const {
+    const auto count = static_cast<double>(trials_);
+    return trials_ > 1 && last_ > first_ ? (last_ - first_) * count / (count - 1.0) : std::max(0.0, session_seconds - start_);
+  }
+
+ private:
+  double start_ = 0.0, first_ = std::numeric_limits<double>::infinity(), last_ = 0.0;
+  std::int64_t trials_ = 0;
+};
 
 class PortfolioSession {
  public:
@@ -99,11 +119,7 @@ class PortfolioSession {
   /// spent.
   Result<void> load() {
     HONE_ASSIGN(const std::vector<SessionInfo> sessions, store_.sessions());
-    struct Effort {
-      double seconds = 0.0, start = 0.0;  // of all kernels
-      std::int64_t trials = 0;
-    };
-    std::map<Shape, Effort> efforts;
+    std::map<Shape, std::pair<double, Course>> searched;  // of all kernels: seconds, and when trials were made
     for (const KernelSpec* const spec : request_.operation->implementations) {
       for (const SessionInfo& session : sessions) {
         const Shape shape = ordered_as(request_.range, session.problem.shape);
@@ -113,17 +129,16 @@ class PortfolioSession {
           HONE_ASSIGN(const std::vector<Trial> trials, store_.trials(session.id, spec->parameters));
           HONE_TRY(note(shape, *spec, trials));
           if (session.strategy != kSurveyStrategy) {
-            Effort& effort = efforts[shape];
-            effort.seconds = std::max(effort.seconds, session.elapsed_seconds);
-            effort.start = std::max(effort.start, start_of(trials));
-            effort.trials += static_cast<std::int64_t>(trials.size());
+            auto& [seconds, course] = searched[shape];
+            seconds = std::max(seconds, session.elapsed_seconds);
+            course.add(trials);
           }
         }
       }
     }
-    for (const auto& [shape, effort] : efforts) {
-      shapes_.note_session(shape, effort.seconds, effort.trials);
-      starts_.push_back(effort.start);
+    for (const auto& [shape, session] : searched) {
+      const auto& [seconds, course] = session;
+      shapes_.note_session(shape, course.start(), course.seconds(seconds), course.trials());
     }
     if (request_.resume) {
       HONE_TRY(load_portfolios());
@@ -220,7 +235,7 @@ class PortfolioSession {
     if (request_.seconds_each > 0.0) {
       one.seconds = request_.seconds_each;
     } else if (budget.seconds) {
-      one.seconds = seconds_for_shape(*budget.seconds, starts_);
+      one.seconds = seconds_for_shape(*budget.seconds, shapes_.start());
     }
     if (budget.trials) {
       one.trials = std::max(kLeastTrials, *budget.trials / static_cast<std::int64_t>(kShapes));
@@ -415,11 +430,12 @@ class PortfolioSession {
     common.on_progress = nullptr;
     HONE_ASSIGN(common.problem, shapes_.problem_at(shape));
     const auto begin = PortfolioClock::now();
-    const std::int64_t trials_before = trials_;
-    Result<void> done =
-        request_.operation->implementations.size() == 1 ? measure_one(shape, std::move(common)) : measure_all(shape, std::move(common));
+    Course course;
+    const Result<void> done = request_.operation->implementations.size() == 1 ? measure_one(shape, std::move(common), course)
+                                                                              : measure_all(shape, std::move(common), course);
     if (done) {
-      shapes_.note_session(shape, std::chrono::duration<double>(PortfolioClock::now() - begin).count(), trials_ - trials_before);
+      const double seconds = std::chrono::duration<double>(PortfolioClock::now() - begin).count();
+      shapes_.note_session(shape, course.start(), course.seconds(seconds), course.trials());
       failures_in_a_row_ = empty_turns_ = 0;
       ++report_.measured;
       noted(shape, true);
@@ -437,35 +453,29 @@ class PortfolioSession {
     return exhausted_ && !has_own_ ? done : Result<void>();
   }
 
-  /// The trials of a session. Returns when the first of them began.
-  Result<double> add(const Shape& shape, const KernelSpec& spec, std::int64_t session) {
+  Result<void> add(const Shape& shape, const KernelSpec& spec, std::int64_t session, Course& course) {
     HONE_ASSIGN(const std::vector<Trial> trials, store_.trials(session, spec.parameters));
     trials_ += static_cast<std::int64_t>(trials.size());
-    HONE_TRY(note(shape, spec, trials));
-    return start_of(trials);
+    course.add(trials);
+    return note(shape, spec, trials);
   }
 
-  Result<void> measure_one(const Shape& shape, TuneRequest one) {
+  Result<void> measure_one(const Shape& shape, TuneRequest one, Course& course) {
     one.spec = *request_.operation->implementations.front();
     HONE_ASSIGN(one.problem, problem_for(one.spec, one.problem));
     HONE_ASSIGN(const TuneReport report, tune(one, store_, registry_));
-    HONE_ASSIGN(const double start, add(shape, one.spec, report.session));
-    starts_.push_back(start);
-    return {};
+    return add(shape, one.spec, report.session, course);
   }
 
-  Result<void> measure_all(const Shape& shape, TuneRequest common) {
+  Result<void> measure_all(const Shape& shape, TuneRequest common, Course& course) {
     const Problem problem = common.problem;
     const OperationRequest all{.operation = request_.operation, .problem = problem, .common = std::move(common)};
     HONE_ASSIGN(const OperationReport report, tune(all, store_, registry_));
-    double latest = 0.0;
     for (const KernelReport& kernel : report.kernels) {
       if (kernel.tuned) {
-        HONE_ASSIGN(const double start, add(shape, *kernel.spec, kernel.tuned->session));
-        latest = std::max(latest, start);
+        HONE_TRY(add(shape, *kernel.spec, kernel.tuned->session, course));
       }
     }
-    starts_.push_back(latest);
     return {};
   }
 
@@ -546,7 +556,6 @@ class PortfolioSession {
   std::map<std::string, std::unique_ptr<Survey>> surveys_;  ///< by kernel
   double explored_ = 0.0, compared_ = 0.0;                  ///< of spent_here(): by sessions, by comparisons
   std::int64_t trials_ = 0;                                 ///< of this run
-  std::vector<double> starts_;                              ///< of sessions: seconds until their first trial began
   bool has_own_ = false;    ///< something of the table is not what came with Hone: that is not stored as it is
   std::size_t learnt_ = 0;  ///< points, when the rule was fitted last
   int failures_in_a_row_ = 0, failed_comparisons_ = 0, empty_turns_ = 0;
@@ -566,14 +575,9 @@ std::string statics_text(const KernelSpec& definition, const ShapeRange& range) 
   return text(statics);
 }
 
-double seconds_for_shape(double budget_seconds, std::vector<double> starts) {
-  double least = kLeastEach;
-  if (!starts.empty()) {
-    const auto middle = starts.begin() + static_cast<std::ptrdiff_t>(starts.size() / 2);
-    std::ranges::nth_element(starts, middle);
-    least = std::max(least, std::min(kStarts * *middle, budget_seconds / kFewestShapes));
-  }
-  return std::min(kMostEach, std::max(least, budget_seconds / kShapes));
+double seconds_for_shape(double budget_seconds, double start) {
+  const double for_start = std::min(kStarts * start, budget_seconds / kFewestShapes);
+  return std::clamp(std::max(for_start, budget_seconds / kShapes), kLeastEach, kMostEach);
 }
 
 Result<PortfolioReport> tune(const PortfolioRequest& request, Store& store, const Registry& registry) {

@@ -56,8 +56,8 @@ struct PortfolioReport {
 Result<PortfolioReport> tune(const PortfolioRequest& request, Store& store, const Registry& registry);
 
 /// Seconds for a shape where `PortfolioRequest::seconds_each` is 0, under a budget of so many: a sixtieth, 0.9 to 10, and where a tenth
-/// allows it five times what sessions took until their first trial began (the median of `starts`), since nothing is found in that time.
-double seconds_for_shape(double budget_seconds, std::vector<double> starts);
+/// allows it five times what sessions take until their first trial begins (`start`), since nothing is found in that time.
+double seconds_for_shape(double budget_seconds, double start);
 
 /// The text of the range's STATIC fields, as PortfolioKey::statics has it.
 std::string statics_text(const KernelSpec& definition, const ShapeRange& range);

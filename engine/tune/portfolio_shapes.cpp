@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "engine/store/portfolio_lookup.hpp"
@@ -46,11 +47,23 @@ void PortfolioShapes::note_time(const Shape& shape, double best_us) {
   }
 }
 
-void PortfolioShapes::note_session(const Shape& shape, double seconds, std::int64_t trials) {
+void PortfolioShapes::note_session(const Shape& shape, double start, double seconds, std::int64_t trials) {
   const Result<Problem> problem = problem_at(shape);
   if (problem && trials > 0) {
-    efforts_.push_back({amount_of(work_of(*request_.operation->definition, *problem)), seconds / static_cast<double>(trials)});
+    efforts_.push_back({amount_of(work_of(*request_.operation->definition, *problem)), seconds / static_cast<double>(trials), start});
   }
+}
+
+/// Of two the shorter one: a first session compiles what later ones find.
+double PortfolioShapes::start() const {
+  if (efforts_.empty()) {
+    return 0.0;
+  }
+  std::vector<double> starts;
+  std::ranges::transform(efforts_, std::back_inserter(starts), &Effort::start);
+  const auto middle = starts.begin() + static_cast<std::ptrdiff_t>((starts.size() - 1) / 2);
+  std::ranges::nth_element(starts, middle);
+  return *middle;
 }
 
 /// A trial is expected to take what it did in the session whose work was nearest, where that was long, in proportion to the work.
@@ -65,7 +78,7 @@ double PortfolioShapes::shortest_trial() const { return std::ranges::min_element
 
 std::optional<double> PortfolioShapes::expected_trials(const Shape& shape, double session_seconds) const {
   const Result<Problem> problem = problem_at(shape);
-  return problem && !efforts_.empty() ? std::optional(session_seconds / seconds_of_trial(*problem)) : std::nullopt;
+  return problem && !efforts_.empty() ? std::optional(std::max(0.0, session_seconds - start()) / seconds_of_trial(*problem)) : std::nullopt;
 }
 
 /// Large shapes take a session's seconds for a handful of trials: what is known is surveyed there, as far as that can be had. What makes
@@ -75,7 +88,7 @@ bool PortfolioShapes::is_worth_a_session(const Problem& problem, double session_
     return is_cheap(problem, session_seconds);
   }
   return affordable(problem, kLaunches, session_seconds) &&
-         seconds_of_trial(problem) <= std::max(session_seconds / kEnoughTrials, kLongTrial * shortest_trial());
+         seconds_of_trial(problem) <= std::max((session_seconds - start()) / kEnoughTrials, kLongTrial * shortest_trial());
 }
 
 void PortfolioShapes::refuse(const Shape& shape) { refused_.insert(text(shape)); }

@@ -33,8 +33,11 @@ class PortfolioShapes {
   [[nodiscard]] bool is_cheap(const Problem& problem, double session_seconds) const;
   /// The best configuration of a shape takes `best_us`: what larger shapes will take follows.
   void note_time(const Shape& shape, double best_us);
-  /// A session there made so many trials in so many seconds: how many it would make elsewhere follows.
-  void note_session(const Shape& shape, double seconds, std::int64_t trials);
+  /// A session there began with its first trial after `start` seconds, and made so many in `seconds` more: how many it would make elsewhere
+  /// follows.
+  void note_session(const Shape& shape, double start, double seconds, std::int64_t trials);
+  /// Seconds until a session's first trial begins, the median of those so far; 0 before the first session.
+  [[nodiscard]] double start() const;
   /// Of a session there; nothing before the first session.
   [[nodiscard]] std::optional<double> expected_trials(const Shape& shape, double session_seconds) const;
   /// A session there failed: the shape is not proposed again.
@@ -55,7 +58,7 @@ class PortfolioShapes {
   std::deque<Shape> for_surveys_;  ///< drawn, and not worth a session
   std::uint64_t drawn_ = 0;
   struct Effort {
-    double amount = 0.0, seconds = 0.0;  ///< of work; of a trial
+    double amount = 0.0, seconds = 0.0, start = 0.0;  ///< of work; of a trial; until the first
   };
   std::vector<Effort> efforts_;  ///< of sessions
   double rate_ = 0.0;            ///< the most work in a microsecond of all measured shapes; 0 before the first

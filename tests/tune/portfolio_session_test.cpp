@@ -81,13 +81,13 @@ class RangeFixture {
 }  // namespace
 
 TEST_CASE("A session takes long enough for what it takes to begin") {
-  CHECK(seconds_for_shape(30.0, {}) == doctest::Approx(0.9));
-  CHECK(seconds_for_shape(120.0, {}) == doctest::Approx(2.0));
-  CHECK(seconds_for_shape(6000.0, {}) == doctest::Approx(10.0));
-  CHECK(seconds_for_shape(120.0, {9.0, 0.6, 0.5}) == doctest::Approx(3.0));  // one that was slow to begin is no rule
-  CHECK(seconds_for_shape(120.0, {0.1, 0.1}) == doctest::Approx(2.0));
-  CHECK(seconds_for_shape(20.0, {0.6}) == doctest::Approx(2.0));  // else the budget would be for few shapes
-  CHECK(seconds_for_shape(600.0, {30.0}) == doctest::Approx(10.0));
+  CHECK(seconds_for_shape(30.0, 0.0) == doctest::Approx(0.9));
+  CHECK(seconds_for_shape(120.0, 0.0) == doctest::Approx(2.0));
+  CHECK(seconds_for_shape(6000.0, 0.0) == doctest::Approx(10.0));
+  CHECK(seconds_for_shape(120.0, 0.6) == doctest::Approx(3.0));
+  CHECK(seconds_for_shape(120.0, 0.1) == doctest::Approx(2.0));
+  CHECK(seconds_for_shape(20.0, 0.6) == doctest::Approx(2.0));  // else the budget would be for few shapes
+  CHECK(seconds_for_shape(600.0, 30.0) == doctest::Approx(10.0));
 }
 
 TEST_CASE("a range goes on from what came with Hone for the product, and spends its own budget") {

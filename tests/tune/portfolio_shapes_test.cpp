@@ -68,9 +68,9 @@ TEST_CASE("a session goes nowhere where sessions like it made a handful of trial
   PortfolioShapes shapes(range.request);
   const auto by_rows = [](const Shape& shape) { return static_cast<double>(shape.front().second); };
   shapes.note_time({{"rows", 65536}, {"cols", 1024}}, 100.0);
-  shapes.note_session({{"rows", 16}, {"cols", 1024}}, kSession, 100);
+  shapes.note_session({{"rows", 16}, {"cols", 1024}}, 0.0, kSession, 100);
   CHECK(rows_of(shapes.next_explored(kSession, range.measured, by_rows)) > 4096);
-  shapes.note_session({{"rows", 8192}, {"cols", 1024}}, kSession, 10);  // 32 are as much as 2560 rows are worth
+  shapes.note_session({{"rows", 8192}, {"cols", 1024}}, 0.0, kSession, 10);  // 32 are as much as 2560 rows are worth
   CHECK(shapes.expected_trials({{"rows", 4096}, {"cols", 1024}}, kSession) == doctest::Approx(20.0));
   for (int i = 0; i < 8; ++i) {
     CHECK(rows_of(shapes.next_explored(kSession, range.measured, by_rows)) <= 2560);
@@ -87,12 +87,26 @@ TEST_CASE("the first session goes where a survey would, too: nobody knows yet wh
   CHECK(by_work(shapes.next_explored(kSession, range.measured, by_work).value()) <= 1.5e11);
 }
 
+TEST_CASE("what a session takes to begin is not of its trials") {
+  RangeOf range("rows=1..65536,cols=1024");
+  PortfolioShapes shapes(range.request);
+  CHECK(shapes.start() == 0.0);
+  shapes.note_session({{"rows", 16}, {"cols", 1024}}, 0.5 * kSession, 0.5 * kSession, 50);
+  CHECK(shapes.start() == doctest::Approx(0.5 * kSession));
+  CHECK(shapes.expected_trials({{"rows", 16}, {"cols", 1024}}, kSession) == doctest::Approx(50.0));
+  CHECK(shapes.expected_trials({{"rows", 16}, {"cols", 1024}}, 2.5 * kSession) == doctest::Approx(200.0));
+  CHECK(shapes.expected_trials({{"rows", 16}, {"cols", 1024}}, 0.1 * kSession) == 0.0);
+  shapes.note_session({{"rows", 64}, {"cols", 1024}}, 0.25 * kSession, kSession, 50);
+  shapes.note_session({{"rows", 32}, {"cols", 1024}}, 9.0 * kSession, kSession, 50);  // one that was slow to begin is no rule
+  CHECK(shapes.start() == doctest::Approx(0.5 * kSession));
+}
+
 TEST_CASE("where no session makes many trials, none is refused for it") {
   RangeOf range("rows=1..4096,cols=1024");
   PortfolioShapes shapes(range.request);
   shapes.note_time({{"rows", 4096}, {"cols", 1024}}, 100.0);
   for (const std::int64_t rows : {1, 64, 4096}) {
-    shapes.note_session({{"rows", rows}, {"cols", 1024}}, kSession, 6);
+    shapes.note_session({{"rows", rows}, {"cols", 1024}}, 0.0, kSession, 6);
   }
   const auto by_rows = [](const Shape& shape) { return static_cast<double>(shape.front().second); };
   CHECK(rows_of(shapes.next_explored(kSession, range.measured, by_rows)) > 1024);
@@ -102,7 +116,7 @@ TEST_CASE("sessions do not get only what surveys leave") {
   RangeOf range("m=1..16384,n=16..16384,k=16..16384", "matmul");
   PortfolioShapes shapes(range.request);
   shapes.note_time({{"m", 8192}, {"n", 8192}, {"k", 8192}, {"layout", 1}, {"terms", 1}, {"activation", 1}}, 2e4);
-  shapes.note_session({{"m", 64}, {"n", 64}, {"k", 64}, {"layout", 1}, {"terms", 1}, {"activation", 1}}, kSession, 100);
+  shapes.note_session({{"m", 64}, {"n", 64}, {"k", 64}, {"layout", 1}, {"terms", 1}, {"activation", 1}}, 0.0, kSession, 100);
   for (int i = 0; i < 100; ++i) {
     REQUIRE(shapes.next_surveyed(kSession, range.measured));
   }
