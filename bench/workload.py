@@ -15,8 +15,10 @@ what the searches themselves measured. It and the stores are kept from step to s
 
 import argparse
 import datetime
+import hashlib
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -143,9 +145,10 @@ def times_of(arguments, problem, stores):
 
 def identity(arguments, problems):
     """What a run that goes on must have in common with the one that began."""
-    version = subprocess.run([arguments.hone, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
-    return {"hone": version, "device": arguments.device, "budget": arguments.budget, "seed": arguments.seed, "rounds": arguments.rounds,
-            "workload": problems}
+    hone = pathlib.Path(shutil.which(arguments.hone) or sys.exit(f"no command '{arguments.hone}'"))
+    devices = [one for one in call(arguments.hone, "devices")["devices"] if one["id"] == arguments.device]
+    return {"hone": hashlib.sha256(hone.read_bytes()).hexdigest(), "device": [[one["product"], one["uuid"]] for one in devices],
+            "budget": arguments.budget, "seed": arguments.seed, "rounds": arguments.rounds, "workload": problems}
 
 
 def begun(file, same):
@@ -155,7 +158,7 @@ def begun(file, same):
     earlier = json.loads(file.read_text())
     differ = [name for name, value in same.items() if earlier.get("identity", {}).get(name) != value]
     if differ:
-        sys.exit(f"{file} is of another run ({', '.join(differ)} differ): choose another --out, or remove that folder")
+        sys.exit(f"{file} is of another run ({', '.join(differ)} differ): choose another --out, or remove that file and stores/ beside it")
     return earlier
 
 
@@ -183,9 +186,9 @@ def main():
         write_workload(arguments.write, problems)
         return
     folder, deadline = arguments.out / "stores", command.Deadline(arguments.limit)
-    folder.mkdir(parents=True, exist_ok=True)
     written, calls = arguments.out / "workload.json", folder / "workload.jsonl"
     result = begun(written, identity(arguments, problems))
+    folder.mkdir(parents=True, exist_ok=True)
     write_workload(calls, problems)
     stores = {"untuned": folder / "none.db", "even": folder / "even.db", "gain": folder / "gain.db"}
 

@@ -44,33 +44,37 @@ constexpr double kSurveyShare = 0.3;     // of an exploring session's seconds, t
 constexpr double kLearnAgain = 1.5;      // times as many shapes as when it was last asked what a portfolio of them is like
 constexpr int kPatienceWithShapes = 3;   // in a row that fail
 
-/// When the trials of a session were made, those of all its kernels together, in seconds since it began.
+/// When the trials of a session were made, those of all its kernels together, in seconds since it began. An older Hone kept no times.
 class Course {
  public:
-  /// Of one kernel. An older Hone kept no times.
+  /// Of one kernel.
   void add(const std::vector<Trial>& trials) {
-    double begin = std::numeric_limits<double>::infinity();
     for (const Trial& trial : trials) {
-      const double end = trial.elapsed_seconds.value_or(0.0);
-      begin = std::min(begin, end - trial.seconds.validate - trial.seconds.time);
-      first_ = std::min(first_, end);
-      last_ = std::max(last_, end);
+      trials_ += 1;
+      is_any_right_ = is_any_right_ || trial.outcome == Outcome::kOk;
+      if (const std::optional<double> end = trial.elapsed_seconds) {
+        timed_ += 1;
+        start_ = std::max(0.0, std::min(start_.value_or(*end), *end - trial.seconds.validate - trial.seconds.time));
+        first_ = std::min(first_, *end);
+        last_ = std::max(last_, *end);
+      }
     }
-    start_ = trials.empty() ? start_ : std::max(start_, begin);
-    trials_ += static_cast<std::int64_t>(trials.size());
   }
-  /// Until each kernel had its first trial begun.
-  [[nodiscard]] double start() const { return start_; }
+  /// Until its first trial began; nothing where that is not known.
+  [[nodiscard]] std::optional<double> start() const { return start_; }
   [[nodiscard]] std::int64_t trials() const { return trials_; }
+  [[nodiscard]] bool is_any_right() const { return is_any_right_; }
   /// What the trials took, without what comes before the first and behind the last. `session_seconds` is of the whole session.
   [[nodiscard]] double seconds(double session_seconds) const {
     const auto count = static_cast<double>(trials_);
-    return trials_ > 1 && last_ > first_ ? (last_ - first_) * count / (count - 1.0) : std::max(0.0, session_seconds - start_);
+    return timed_ == trials_ && last_ > first_ ? (last_ - first_) * count / (count - 1.0) : session_seconds - start_.value_or(0.0);
   }
 
  private:
-  double start_ = 0.0, first_ = std::numeric_limits<double>::infinity(), last_ = 0.0;
-  std::int64_t trials_ = 0;
+  std::optional<double> start_;
+  double first_ = std::numeric_limits<double>::infinity(), last_ = 0.0;
+  std::int64_t trials_ = 0, timed_ = 0;
+  bool is_any_right_ = false;
 };
 
 class PortfolioSession {
@@ -138,7 +142,9 @@ class PortfolioSession {
     }
     for (const auto& [shape, session] : searched) {
       const auto& [seconds, course] = session;
-      shapes_.note_session(shape, course.start(), course.seconds(seconds), course.trials());
+      if (course.is_any_right()) {  // one that failed at once says nothing about trials
+        shapes_.note_session(shape, course.start(), course.seconds(seconds), course.trials());
+      }
     }
     if (request_.resume) {
       HONE_TRY(load_portfolios());

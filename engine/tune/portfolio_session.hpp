@@ -55,8 +55,9 @@ struct PortfolioReport {
 /// was measured.
 Result<PortfolioReport> tune(const PortfolioRequest& request, Store& store, const Registry& registry);
 
-/// Seconds for a shape where `PortfolioRequest::seconds_each` is 0, under a budget of so many: a sixtieth, 0.9 to 10, and where a tenth
-/// allows it five times what sessions take until their first trial begins (`start`), since nothing is found in that time.
+/// Seconds for a shape where `PortfolioRequest::seconds_each` is 0, under a budget of so many: a sixtieth, but at
+/// least five times what sessions take until their first trial begins (`start`), since nothing is found in that time, or a tenth of the
+/// budget if that is less; 0.9 to 10 in any case.
 double seconds_for_shape(double budget_seconds, double start);
 
 /// The text of the range's STATIC fields, as PortfolioKey::statics has it.

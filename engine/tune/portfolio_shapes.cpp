@@ -14,6 +14,7 @@ constexpr std::uint64_t kCandidates = 192;                    // new shapes that
 constexpr std::size_t kChoices = 8;                           // shapes, of which a session has the one that needs it most
 constexpr std::size_t kMostForSurveys = 64;                   // of those that no session is worth, that are kept for a survey
 constexpr double kLaunches = 100.0;                           // a shape's session must have time for so many of its best configuration
+constexpr double kSearchShare = 0.85;                         // of a session's seconds: the rest is for its final round
 constexpr double kEnoughTrials = 32.0;                        // that a session is worth its seconds for
 constexpr double kLongTrial = 2.0;                            // times the shortest: work is what it takes
 constexpr double kSurveyLaunches = 1000.0;                    // and a survey for these: it pays where launches cost next to nothing
@@ -47,20 +48,24 @@ void PortfolioShapes::note_time(const Shape& shape, double best_us) {
   }
 }
 
-void PortfolioShapes::note_session(const Shape& shape, double start, double seconds, std::int64_t trials) {
+void PortfolioShapes::note_session(const Shape& shape, std::optional<double> start, double seconds, std::int64_t trials) {
   const Result<Problem> problem = problem_at(shape);
-  if (problem && trials > 0) {
+  if (problem && trials > 0 && seconds > 0.0) {
     efforts_.push_back({amount_of(work_of(*request_.operation->definition, *problem)), seconds / static_cast<double>(trials), start});
   }
 }
 
 /// Of two the shorter one: a first session compiles what later ones find.
 double PortfolioShapes::start() const {
-  if (efforts_.empty()) {
+  std::vector<double> starts;
+  for (const Effort& effort : efforts_) {
+    if (effort.start) {
+      starts.push_back(*effort.start);
+    }
+  }
+  if (starts.empty()) {
     return 0.0;
   }
-  std::vector<double> starts;
-  std::ranges::transform(efforts_, std::back_inserter(starts), &Effort::start);
   const auto middle = starts.begin() + static_cast<std::ptrdiff_t>((starts.size() - 1) / 2);
   std::ranges::nth_element(starts, middle);
   return *middle;
@@ -76,9 +81,12 @@ double PortfolioShapes::seconds_of_trial(const Problem& problem) const {
 
 double PortfolioShapes::shortest_trial() const { return std::ranges::min_element(efforts_, {}, &Effort::seconds)->seconds; }
 
+/// Between a session's start and its final round.
+double PortfolioShapes::seconds_for_trials(double session_seconds) const { return std::max(0.0, kSearchShare * session_seconds - start()); }
+
 std::optional<double> PortfolioShapes::expected_trials(const Shape& shape, double session_seconds) const {
   const Result<Problem> problem = problem_at(shape);
-  return problem && !efforts_.empty() ? std::optional(std::max(0.0, session_seconds - start()) / seconds_of_trial(*problem)) : std::nullopt;
+  return problem && !efforts_.empty() ? std::optional(seconds_for_trials(session_seconds) / seconds_of_trial(*problem)) : std::nullopt;
 }
 
 /// Large shapes take a session's seconds for a handful of trials: what is known is surveyed there, as far as that can be had. What makes
@@ -88,7 +96,7 @@ bool PortfolioShapes::is_worth_a_session(const Problem& problem, double session_
     return is_cheap(problem, session_seconds);
   }
   return affordable(problem, kLaunches, session_seconds) &&
-         seconds_of_trial(problem) <= std::max((session_seconds - start()) / kEnoughTrials, kLongTrial * shortest_trial());
+         seconds_of_trial(problem) <= std::max(seconds_for_trials(session_seconds) / kEnoughTrials, kLongTrial * shortest_trial());
 }
 
 void PortfolioShapes::refuse(const Shape& shape) { refused_.insert(text(shape)); }

@@ -33,10 +33,10 @@ class PortfolioShapes {
   [[nodiscard]] bool is_cheap(const Problem& problem, double session_seconds) const;
   /// The best configuration of a shape takes `best_us`: what larger shapes will take follows.
   void note_time(const Shape& shape, double best_us);
-  /// A session there began with its first trial after `start` seconds, and made so many in `seconds` more: how many it would make elsewhere
-  /// follows.
-  void note_session(const Shape& shape, double start, double seconds, std::int64_t trials);
-  /// Seconds until a session's first trial begins, the median of those so far; 0 before the first session.
+  /// A session there began with its first trial after `start` seconds, if that is known, and made so many in `seconds` more: how many it
+  /// would make elsewhere follows.
+  void note_session(const Shape& shape, std::optional<double> start, double seconds, std::int64_t trials);
+  /// Seconds until a session's first trial begins, the median of those so far; 0 where none is known.
   [[nodiscard]] double start() const;
   /// Of a session there; nothing before the first session.
   [[nodiscard]] std::optional<double> expected_trials(const Shape& shape, double session_seconds) const;
@@ -47,6 +47,7 @@ class PortfolioShapes {
   [[nodiscard]] bool affordable(const Problem& problem, double launches, double session_seconds) const;
   [[nodiscard]] double seconds_of_trial(const Problem& problem) const;
   [[nodiscard]] double shortest_trial() const;
+  [[nodiscard]] double seconds_for_trials(double session_seconds) const;
   [[nodiscard]] bool is_worth_a_session(const Problem& problem, double session_seconds) const;
   [[nodiscard]] bool is_new(const Shape& shape, const PortfolioTable& measured) const;
   [[nodiscard]] Shape next_of_sequence();
@@ -58,7 +59,8 @@ class PortfolioShapes {
   std::deque<Shape> for_surveys_;  ///< drawn, and not worth a session
   std::uint64_t drawn_ = 0;
   struct Effort {
-    double amount = 0.0, seconds = 0.0, start = 0.0;  ///< of work; of a trial; until the first
+    double amount = 0.0, seconds = 0.0;  ///< of work; of a trial
+    std::optional<double> start;         ///< until the first began
   };
   std::vector<Effort> efforts_;  ///< of sessions
   double rate_ = 0.0;            ///< the most work in a microsecond of all measured shapes; 0 before the first

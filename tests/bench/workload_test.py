@@ -15,7 +15,7 @@ import json, os, pathlib, sys
 folder, words = pathlib.Path(__file__).parent, sys.argv[1:]
 with open(folder / "calls", "a") as file: file.write(words[0] + "\\n")
 store = pathlib.Path(words[words.index("--store") + 1]) if "--store" in words else None
-if words[0] == "--version": print("hone " + os.environ.get("FAKE_VERSION", "1"))
+if words[0] == "devices": print(json.dumps({"devices": [{"id": "cuda:0", "product": "a card", "uuid": os.environ.get("FAKE_UUID", "1")}]}))
 elif words[0] == "tune":
     store.write_text("")
     print(json.dumps({"product": "a card", "weighted_after_us": 1.0, "seconds": 1.0}))
@@ -40,6 +40,11 @@ class Workload(unittest.TestCase):
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **variables})
         self.made = self.calls().read_text().split() if self.calls().exists() else []
         return ended
+
+    def refuses(self, *words, **variables):
+        ended = self.run_it(*words, **variables)
+        self.assertEqual(ended.returncode, 1)
+        self.assertIn("is of another run", ended.stderr)
 
     def calls(self):
         return self.folder / "calls"
@@ -66,15 +71,16 @@ class Workload(unittest.TestCase):
         self.assertEqual(self.made.count("tune"), 0)
         self.assertEqual(self.result()["measured"], 3)
         self.run_it()
-        self.assertEqual(self.made, ["--version"])
+        self.assertEqual(self.made, ["devices"])
 
     def test_leaves_another_runs_folder_alone(self):
         self.run_it()
         before = self.result()
-        for words, variables in ((("--budget", "1s"), {}), (("--device", "cpu"), {}), (("--most", "2"), {}), ((), {"FAKE_VERSION": "2"})):
-            ended = self.run_it(*words, **variables)
-            self.assertEqual(ended.returncode, 1)
-            self.assertIn("is of another run", ended.stderr)
+        for words, variables in ((("--budget", "1s"), {}), (("--most", "2"), {}), ((), {"FAKE_UUID": "2"})):
+            self.refuses(*words, **variables)
+        with open(self.hone, "a") as file:
+            file.write("# another build\n")
+        self.refuses()
         self.assertEqual(self.result(), before)
 
 

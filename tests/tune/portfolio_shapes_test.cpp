@@ -70,12 +70,13 @@ TEST_CASE("a session goes nowhere where sessions like it made a handful of trial
   shapes.note_time({{"rows", 65536}, {"cols", 1024}}, 100.0);
   shapes.note_session({{"rows", 16}, {"cols", 1024}}, 0.0, kSession, 100);
   CHECK(rows_of(shapes.next_explored(kSession, range.measured, by_rows)) > 4096);
-  shapes.note_session({{"rows", 8192}, {"cols", 1024}}, 0.0, kSession, 10);  // 32 are as much as 2560 rows are worth
-  CHECK(shapes.expected_trials({{"rows", 4096}, {"cols", 1024}}, kSession) == doctest::Approx(20.0));
+  shapes.note_session({{"rows", 8192}, {"cols", 1024}}, 0.0, kSession,
+                      10);  // 32 are as much as 2176 rows are worth: a session searches for .85 of its seconds
+  CHECK(shapes.expected_trials({{"rows", 4096}, {"cols", 1024}}, kSession) == doctest::Approx(17.0));
   for (int i = 0; i < 8; ++i) {
-    CHECK(rows_of(shapes.next_explored(kSession, range.measured, by_rows)) <= 2560);
+    CHECK(rows_of(shapes.next_explored(kSession, range.measured, by_rows)) <= 2176);
   }
-  CHECK(rows_of(shapes.next_surveyed(kSession, range.measured)) > 2560);  // those that were passed over come first
+  CHECK(rows_of(shapes.next_surveyed(kSession, range.measured)) > 2176);  // those that were passed over come first
 }
 
 TEST_CASE("the first session goes where a survey would, too: nobody knows yet what trials take") {
@@ -93,12 +94,17 @@ TEST_CASE("what a session takes to begin is not of its trials") {
   CHECK(shapes.start() == 0.0);
   shapes.note_session({{"rows", 16}, {"cols", 1024}}, 0.5 * kSession, 0.5 * kSession, 50);
   CHECK(shapes.start() == doctest::Approx(0.5 * kSession));
-  CHECK(shapes.expected_trials({{"rows", 16}, {"cols", 1024}}, kSession) == doctest::Approx(50.0));
-  CHECK(shapes.expected_trials({{"rows", 16}, {"cols", 1024}}, 2.5 * kSession) == doctest::Approx(200.0));
+  CHECK(shapes.expected_trials({{"rows", 16}, {"cols", 1024}}, kSession) == doctest::Approx(35.0));
+  CHECK(shapes.expected_trials({{"rows", 16}, {"cols", 1024}}, 2.5 * kSession) == doctest::Approx(162.5));
   CHECK(shapes.expected_trials({{"rows", 16}, {"cols", 1024}}, 0.1 * kSession) == 0.0);
   shapes.note_session({{"rows", 64}, {"cols", 1024}}, 0.25 * kSession, kSession, 50);
   shapes.note_session({{"rows", 32}, {"cols", 1024}}, 9.0 * kSession, kSession, 50);  // one that was slow to begin is no rule
+  for (int i = 0; i < 9; ++i) {
+    shapes.note_session({{"rows", 32}, {"cols", 1024}}, std::nullopt, kSession, 50);  // nor are those that nobody knows it of
+  }
   CHECK(shapes.start() == doctest::Approx(0.5 * kSession));
+  shapes.note_session({{"rows", 16}, {"cols", 1024}}, 0.5 * kSession, 0.0, 1);  // nothing is made in no time
+  CHECK(shapes.expected_trials({{"rows", 16}, {"cols", 1024}}, kSession) == doctest::Approx(35.0));
 }
 
 TEST_CASE("where no session makes many trials, none is refused for it") {
