@@ -126,6 +126,14 @@ Result<std::size_t> parse_members(const std::string& text) {
   return members;
 }
 
+Result<double> seconds_each(const cxxopts::ParseResult& arguments) {
+  const double seconds = arguments["each"].as<double>();
+  if (seconds < 0.0) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("--each {}: give seconds above 0, or 0 for a part of the budget", seconds)};
+  }
+  return seconds;
+}
+
 }  // namespace
 
 Operation alone(const KernelSpec& spec) { return {spec.name, {&spec}, &spec}; }
@@ -164,7 +172,7 @@ Result<Output> tune_range(const cxxopts::ParseResult& arguments, const Operation
   }
   request.dtypes = common.problem.dtype;
   request.budget = common.budget;
-  request.seconds_each = arguments["each"].as<double>();
+  HONE_ASSIGN(request.seconds_each, seconds_each(arguments));
   HONE_ASSIGN(request.most_members, parse_members(arguments["members"].as<std::string>()));
   request.resume = common.resume;
   const std::filesystem::path path = store_path(arguments);

@@ -171,6 +171,7 @@ TEST_CASE("what a range cannot be is said") {
   CHECK(tells(refused({"matmul", "--shapes", "m=1..4,layout=1|2"}), "STATIC"));
   CHECK(tells(refused({"matmul", "--shapes", "m=1..4", "--without", "gem"}), "unknown kernel of matmul 'gem'"));
   CHECK(tells(refused({"softmax", "--each", "3"}), "--each is for a range"));
+  CHECK(tells(refused({"softmax", "--shapes", "rows=1..4", "--each", "-1"}), "--each -1: give seconds above 0"));
   CHECK(tells(refused({"softmax", "--largest", "1MiB"}), "--largest is for a range"));
   CHECK(tells(refused({"matmul", "--members", "4"}), "--members is for a range"));
   CHECK(tells(refused({"softmax", "--out", directory / "P.json"}), "--out is for a range"));
