@@ -45,7 +45,7 @@ constexpr double kLearnAgain = 1.5;      // times as many shapes as when it was 
 constexpr int kPatienceWithShapes = 3;   // in a row that fail
 
 /// When the trials of a session were made, those of all its kernels together, in seconds since it began. An older Hone kept no times.
-class Course {
+class TrialTimes {
  public:
   /// Of one kernel.
   void add(const std::vector<Trial>& trials) {
@@ -123,7 +123,7 @@ class PortfolioSession {
   /// spent.
   Result<void> load() {
     HONE_ASSIGN(const std::vector<SessionInfo> sessions, store_.sessions());
-    std::map<Shape, std::pair<double, Course>> searched;  // of all kernels: seconds, and when trials were made
+    std::map<Shape, std::pair<double, TrialTimes>> searched;  // of all kernels: seconds, and when trials were made
     for (const KernelSpec* const spec : request_.operation->implementations) {
       for (const SessionInfo& session : sessions) {
         const Shape shape = ordered_as(request_.range, session.problem.shape);
@@ -133,17 +133,17 @@ class PortfolioSession {
           HONE_ASSIGN(const std::vector<Trial> trials, store_.trials(session.id, spec->parameters));
           HONE_TRY(note(shape, *spec, trials));
           if (session.strategy != kSurveyStrategy) {
-            auto& [seconds, course] = searched[shape];
+            auto& [seconds, times] = searched[shape];
             seconds = std::max(seconds, session.elapsed_seconds);
-            course.add(trials);
+            times.add(trials);
           }
         }
       }
     }
     for (const auto& [shape, session] : searched) {
-      const auto& [seconds, course] = session;
-      if (course.is_any_right()) {  // one that failed at once says nothing about trials
-        shapes_.note_session(shape, course.start(), course.seconds(seconds), course.trials());
+      const auto& [seconds, times] = session;
+      if (times.is_any_right()) {  // one that failed at once says nothing about trials
+        shapes_.note_session(shape, times.start(), times.seconds(seconds), times.trials());
       }
     }
     if (request_.resume) {
@@ -436,12 +436,12 @@ class PortfolioSession {
     common.on_progress = nullptr;
     HONE_ASSIGN(common.problem, shapes_.problem_at(shape));
     const auto begin = PortfolioClock::now();
-    Course course;
-    const Result<void> done = request_.operation->implementations.size() == 1 ? measure_one(shape, std::move(common), course)
-                                                                              : measure_all(shape, std::move(common), course);
+    TrialTimes times;
+    const Result<void> done = request_.operation->implementations.size() == 1 ? measure_one(shape, std::move(common), times)
+                                                                              : measure_all(shape, std::move(common), times);
     if (done) {
       const double seconds = std::chrono::duration<double>(PortfolioClock::now() - begin).count();
-      shapes_.note_session(shape, course.start(), course.seconds(seconds), course.trials());
+      shapes_.note_session(shape, times.start(), times.seconds(seconds), times.trials());
       failures_in_a_row_ = empty_turns_ = 0;
       ++report_.measured;
       noted(shape, true);
@@ -459,27 +459,27 @@ class PortfolioSession {
     return exhausted_ && !has_own_ ? done : Result<void>();
   }
 
-  Result<void> add(const Shape& shape, const KernelSpec& spec, std::int64_t session, Course& course) {
+  Result<void> add(const Shape& shape, const KernelSpec& spec, std::int64_t session, TrialTimes& times) {
     HONE_ASSIGN(const std::vector<Trial> trials, store_.trials(session, spec.parameters));
     trials_ += static_cast<std::int64_t>(trials.size());
-    course.add(trials);
+    times.add(trials);
     return note(shape, spec, trials);
   }
 
-  Result<void> measure_one(const Shape& shape, TuneRequest one, Course& course) {
+  Result<void> measure_one(const Shape& shape, TuneRequest one, TrialTimes& times) {
     one.spec = *request_.operation->implementations.front();
     HONE_ASSIGN(one.problem, problem_for(one.spec, one.problem));
     HONE_ASSIGN(const TuneReport report, tune(one, store_, registry_));
-    return add(shape, one.spec, report.session, course);
+    return add(shape, one.spec, report.session, times);
   }
 
-  Result<void> measure_all(const Shape& shape, TuneRequest common, Course& course) {
+  Result<void> measure_all(const Shape& shape, TuneRequest common, TrialTimes& times) {
     const Problem problem = common.problem;
     const OperationRequest all{.operation = request_.operation, .problem = problem, .common = std::move(common)};
     HONE_ASSIGN(const OperationReport report, tune(all, store_, registry_));
     for (const KernelReport& kernel : report.kernels) {
       if (kernel.tuned) {
-        HONE_TRY(add(shape, *kernel.spec, kernel.tuned->session, course));
+        HONE_TRY(add(shape, *kernel.spec, kernel.tuned->session, times));
       }
     }
     return {};
