@@ -15,7 +15,9 @@
 #include "engine/store/portfolio_lookup.hpp"
 #include "engine/tune/operation_session.hpp"
 #include "engine/tune/participants.hpp"
+#include "engine/tune/portfolio_shapes.hpp"
 #include "engine/tune/workload_account.hpp"
+#include "engine/worker/spare_processes.hpp"
 
 namespace hone {
 namespace {
@@ -24,7 +26,7 @@ using WorkloadClock = std::chrono::steady_clock;
 
 constexpr double kUnmeasured = std::numeric_limits<double>::infinity();
 constexpr double kFinalRounds = 0.15;         // of a budget in seconds: kept for the final rounds of all items,
-constexpr double kSecondsEach = 2.0;          // so much for each at least, whose processes start anew,
+constexpr double kSecondsEach = 1.0;          // so much for each at least, which fills its buffers anew,
 constexpr double kMostFinalRounds = 0.3;      // and no more than this
 constexpr double kLeastForItem = 1.0;         // seconds of a final round,
 constexpr double kMostForItem = 0.2;          // and of what its item was searched for
@@ -40,6 +42,13 @@ struct Item {
   double session_seconds = 0.0;           ///< of the sessions, which run side by side
   bool finished = false;
 };
+
+/// Of a launch, in bytes: operations and the launch itself count as what a device moves meanwhile; matrix units take narrow types.
+double work_of_launch(const WorkloadItem& item) {
+  constexpr double kLaunch = 4e6, kFlopsForByte = 20.0, kNarrowFlopsForByte = 300.0;
+  const Work work = work_of(*item.operation->definition, item.problem);
+  return kLaunch + std::max(work.bytes, work.flops / (size_of(item.problem.dtype.first()) <= 2 ? kNarrowFlopsForByte : kFlopsForByte));
+}
 
 double seconds_since(WorkloadClock::time_point begin) { return std::chrono::duration<double>(WorkloadClock::now() - begin).count(); }
 
@@ -86,6 +95,7 @@ class WorkloadSession {
         fail(i, item.why);
         continue;
       }
+      contenders_[i].work = work_of_launch(item);
       items_[i].operation = *item.operation;
       std::erase_if(items_[i].operation.implementations, [&](const KernelSpec* spec) { return is_left_out(spec->name); });
       if (items_[i].operation.implementations.empty()) {
@@ -111,7 +121,7 @@ class WorkloadSession {
   void add_libraries_of(std::size_t i) {
     if (!std::exchange(items_[i].has_libraries, true)) {
       static_cast<void>(
-          add_libraries(items_[i].operation, library_specs_, request_.common.device, request_.items[i].problem, request_.without));
+          add_libraries(items_[i].operation, library_specs_, request_.common.device, request_.items[i].problem, request_.without, &spare_));
     }
   }
 
@@ -362,6 +372,7 @@ class WorkloadSession {
 
   /// A part of the item's session, or its end; what goes wrong with the item is noted.
   Result<void> run_session(std::size_t i, const Budget& budget, bool whole) {
+    const auto begin = WorkloadClock::now();
     add_libraries_of(i);
     const bool finishing = whole && request_.split == Split::kGain;
     tell_progress(i, finishing);
@@ -375,11 +386,14 @@ class WorkloadSession {
     common.finish = whole;
     common.resume = request_.common.resume || !items_[i].sessions.empty();
     common.keep_best = true;
+    common.spare = &spare_;
     common.on_progress = [this, i, finishing](const Progress& progress) {
       contenders_[i].best_us.resize(static_cast<std::size_t>(progress.trials), progress.best_us.value_or(kUnmeasured));
+      if (in_seconds() && contenders_[i].start == 0.0) {
+        contenders_[i].start = progress.elapsed_seconds;
+      }
       tell_progress(i, finishing);
     };
-    const auto begin = WorkloadClock::now();
     const Result<bool> right = is_alone(i) ? run_kernel(i, std::move(common)) : run_operation(i, std::move(common));
     add_cost(i, seconds_since(begin));
     if (!right) {
@@ -477,6 +491,7 @@ class WorkloadSession {
   const Registry& registry_;
   WorkloadAccount account_;
   std::deque<KernelSpec> library_specs_;
+  SpareProcesses spare_;
   std::string mark_;  ///< of the sessions of this workload and split
   std::vector<Item> items_;
   std::vector<Contender> contenders_;  ///< in the same order

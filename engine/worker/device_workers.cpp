@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <boost/asio/post.hpp>
+#include <utility>
 
 namespace hone {
 namespace {
@@ -13,8 +14,22 @@ constexpr int kMostStandbyFailures = 3, kMostFailures = 3;
 }  // namespace
 
 DeviceWorkers::DeviceWorkers(boost::asio::io_context& context, WorkerCommand measuring, wire::Message setup, const DeviceInfo& info,
-                             Events events)
-    : context_(context), measuring_(std::move(measuring)), setup_(std::move(setup)), info_(info), events_(std::move(events)), lock_(info) {}
+                             Events events, SpareProcesses* spare)
+    : context_(context),
+      measuring_(std::move(measuring)),
+      setup_(std::move(setup)),
+      info_(info),
+      events_(std::move(events)),
+      spare_(spare),
+      lock_(info) {}
+
+DeviceWorkers::~DeviceWorkers() {
+  for (std::unique_ptr<MeasuringProcess>* const process : {&active_, &standby_}) {
+    if (spare_ != nullptr && *process) {
+      spare_->put(std::move(**process).release(), measuring_, info_);
+    }
+  }
+}
 
 Result<void> DeviceWorkers::start(const std::optional<Compiled>& reference) {
   if (reference) {
@@ -64,11 +79,16 @@ Result<std::unique_ptr<MeasuringProcess>> DeviceWorkers::spawn(bool standby) {
   setup["dropped"] = dropped_;
   setup["generation"] = generation_++;
   const auto self = std::make_shared<const MeasuringProcess*>(nullptr);
-  HONE_ASSIGN(std::unique_ptr<MeasuringProcess> process,
-              MeasuringProcess::start(context_, measuring_, setup,
-                                      {.ready = [this, self] { process_ready(*self); },
-                                       .failed = [this, self](Error why) { process_failed(*self, std::move(why)); },
-                                       .limits = events_.limits}));
+  std::unique_ptr<WorkerProcess> worker = spare_ != nullptr ? spare_->take(context_, measuring_, info_) : nullptr;
+  took_spare_ = took_spare_ || worker != nullptr;
+  if (!worker) {
+    HONE_ASSIGN(worker, WorkerProcess::spawn(context_, measuring_));
+  }
+  std::unique_ptr<MeasuringProcess> process =
+      MeasuringProcess::start(std::move(worker), setup,
+                              {.ready = [this, self] { process_ready(*self); },
+                               .failed = [this, self](Error why) { process_failed(*self, std::move(why)); },
+                               .limits = events_.limits});
   *self = process.get();
   if (reference_ && (!standby || memory_for_two())) {
     process->fill(*reference_);
@@ -93,7 +113,10 @@ void DeviceWorkers::process_failed(const MeasuringProcess* which, Error why) {
     keeps_standby_ = ++standby_failures_ < kMostStandbyFailures;
     return;
   }
-  if (was_ready_ && ++failures_ < kMostFailures) {  // it can be had, and a candidate may have left the device in trouble
+  const bool may_be_worn = !was_ready_ && std::exchange(took_spare_, false);  // by what it ran before: a new one will tell
+  spare_ = may_be_worn ? nullptr : spare_;
+  // Else it can be had, and a candidate may have left the device in trouble.
+  if (may_be_worn || (was_ready_ && ++failures_ < kMostFailures)) {
     failed_ = std::move(active_);
     failed_->worker().kill(0.0, nullptr);
     boost::asio::post(context_, [this, here = std::weak_ptr<bool>(here_)] {

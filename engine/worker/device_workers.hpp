@@ -10,6 +10,7 @@
 #include "engine/worker/measuring_process.hpp"
 #include "engine/worker/measuring_workers.hpp"
 #include "engine/worker/reference_compiler.hpp"
+#include "engine/worker/spare_processes.hpp"
 
 namespace hone {
 
@@ -26,8 +27,13 @@ class DeviceWorkers final : public MeasuringWorkers {
   };
 
   /// `setup` is the first request to every worker, without "measure". `measuring` is how those that measure are started, maybe under a
-  /// tool; the one that compiles the reference is started by itself.
-  DeviceWorkers(boost::asio::io_context& context, WorkerCommand measuring, wire::Message setup, const DeviceInfo& info, Events events);
+  /// tool; the one that compiles the reference is started by itself. Processes come from `spare`, if that is there and has one, and go
+  /// back to it.
+  DeviceWorkers(boost::asio::io_context& context, WorkerCommand measuring, wire::Message setup, const DeviceInfo& info, Events events,
+                SpareProcesses* spare = nullptr);
+  ~DeviceWorkers() override;
+  DeviceWorkers(const DeviceWorkers&) = delete;
+  DeviceWorkers& operator=(const DeviceWorkers&) = delete;
 
   Result<void> start(const std::optional<Compiled>& reference) override;
   Result<void> revive() override;
@@ -56,6 +62,7 @@ class DeviceWorkers final : public MeasuringWorkers {
   wire::Message setup_;
   DeviceInfo info_;
   Events events_;
+  SpareProcesses* spare_;
   DeviceLock lock_;
   std::unique_ptr<ReferenceCompiler> reference_compiler_;
   std::unique_ptr<MeasuringProcess> active_, standby_, failed_;
@@ -63,7 +70,7 @@ class DeviceWorkers final : public MeasuringWorkers {
   std::vector<std::string> dropped_;
   std::uint64_t generation_ = 0;
   int standby_failures_ = 0, failures_ = 0;
-  bool was_ready_ = false;
+  bool was_ready_ = false, took_spare_ = false;
   bool keeps_standby_ = false, clearing_ = false;
   std::shared_ptr<bool> here_ = std::make_shared<bool>(true);  ///< what is called late finds out that this is gone
 };

@@ -4,9 +4,8 @@
 
 namespace hone {
 
-Result<std::unique_ptr<MeasuringProcess>> MeasuringProcess::start(boost::asio::io_context& context, const WorkerCommand& command,
-                                                                  const wire::Message& setup, Events events) {
-  HONE_ASSIGN(std::unique_ptr<WorkerProcess> worker, WorkerProcess::spawn(context, command));
+std::unique_ptr<MeasuringProcess> MeasuringProcess::start(std::unique_ptr<WorkerProcess> worker, const wire::Message& setup,
+                                                          Events events) {
   std::unique_ptr<MeasuringProcess> process(new MeasuringProcess(std::move(worker), std::move(events)));
   MeasuringProcess* const self = process.get();  // the worker's handlers end with the worker, which it owns
   self->worker_->request<wire::Done>(setup, self->events_.limits(), wire::read_done, [self](const Result<wire::Done>& reply) {

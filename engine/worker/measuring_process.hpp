@@ -1,8 +1,6 @@
 #pragma once
 // One process that measures, as the evaluator sees it: from opening its device to taking trials.
 
-#include <boost/asio/io_context.hpp>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,9 +20,8 @@ class MeasuringProcess {
     std::function<RequestLimits()> limits;  ///< for opening the device and for filling the buffers
   };
 
-  /// `setup` is its first request. It opens the device and waits for fill().
-  static Result<std::unique_ptr<MeasuringProcess>> start(boost::asio::io_context& context, const WorkerCommand& command,
-                                                         const wire::Message& setup, Events events);
+  /// `setup` is the first request of this use of the process. It opens the device, if it has not yet, and waits for fill().
+  static std::unique_ptr<MeasuringProcess> start(std::unique_ptr<WorkerProcess> worker, const wire::Message& setup, Events events);
 
   /// Gives it the compiled reference, with which it makes the buffers: at once, or as soon as the device is open.
   void fill(const wire::Message& reference);
@@ -33,6 +30,8 @@ class MeasuringProcess {
   [[nodiscard]] bool filled() const { return reference_.has_value(); }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }  ///< of device memory, once it is ready
   [[nodiscard]] WorkerProcess& worker() const { return *worker_; }
+  /// The process, for another use.
+  std::unique_ptr<WorkerProcess> release() && { return std::move(worker_); }
 
  private:
   enum class Stage { kOpening, kOpen, kFilling, kReady };

@@ -23,7 +23,7 @@ constexpr std::uint64_t kSeedsPerProcess = 1000000;  // a process draws no input
 }  // namespace
 
 Result<std::unique_ptr<MeasuringWorker>> MeasuringWorker::create(WorkerChannel& channel, const DevicePlugin& plugin, const DeviceInfo& info,
-                                                                 const Message& setup) {
+                                                                 const Message& setup, std::unique_ptr<Device> open) {
   auto worker = std::unique_ptr<MeasuringWorker>(new MeasuringWorker(channel, info));
   HONE_ASSIGN(worker->spec_, parse_kernel_spec(setup.at("spec").get<std::string>()));
   worker->problem_ = wire::problem_from(setup.at("problem"));
@@ -39,6 +39,10 @@ Result<std::unique_ptr<MeasuringWorker>> MeasuringWorker::create(WorkerChannel& 
   const std::vector<std::string> dropped = setup.value("dropped", std::vector<std::string>());
   std::ranges::copy_if(provoking_profiles(), std::inserter(worker->dropped_, worker->dropped_.end()),
                        [&](InputProfile profile) { return std::ranges::count(dropped, name(profile)) > 0; });
+  if (open != nullptr) {
+    worker->device_ = std::move(open);
+    return worker;
+  }
   const DeviceLock::Hold hold(worker->lock_, channel, worker->standby_ && !info.compile_overlaps);
   std::thread preparing([&plugin, &info] { plugin.prepare_to_measure(info); });
   auto opened = plugin.open(info);
@@ -66,6 +70,14 @@ Result<void> MeasuringWorker::make_bench(const Message& request) {
   HONE_TRY(draw());
   process_ = ProcessState::now(watches_threads_);
   return {};
+}
+
+std::unique_ptr<Device> MeasuringWorker::release_device() && {
+  bench_.reset();
+  for (std::vector<Small>* const problems : {&ragged_, &regular_, &provoking_}) {
+    problems->clear();
+  }
+  return std::move(device_);
 }
 
 std::size_t MeasuringWorker::bytes() const {
@@ -112,6 +124,7 @@ Message MeasuringWorker::trial(const Message& request) {
 
 Message MeasuringWorker::count(const Message& request) {
   const Configuration configuration = configuration_from(request);
+  has_counted_ = true;
   stage_ = "reading counters";
   channel_.stage(stage_);
   TrialReply reply;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "engine/reader/kernel_file.hpp"
+#include "engine/worker/spare_processes.hpp"
 #include "engine/worker/worker.hpp"
 #include "engine/worker/worker_process.hpp"
 
@@ -15,14 +16,11 @@ namespace {
 constexpr double kReadSeconds = 20.0;     // a file takes milliseconds; a cold libclang on a loaded machine a second or two
 constexpr double kLibrarySeconds = 20.0;  // it takes less than one; most of it for a device that many processes open
 
-/// What a worker of its own answers. Errors: it hung or crashed.
-Result<wire::ReadResult> ask_worker(const wire::Message& request, double seconds) {
-  HONE_ASSIGN(const std::filesystem::path executable, find_worker());
-  boost::asio::io_context context;
-  HONE_ASSIGN(const std::unique_ptr<WorkerProcess> worker, WorkerProcess::spawn(context, executable));
+/// What the worker, which `context` is for, answers. Errors: it hung or crashed.
+Result<wire::ReadResult> ask(WorkerProcess& worker, boost::asio::io_context& context, const wire::Message& request, double seconds) {
   std::optional<Result<wire::ReadResult>> answer;
-  worker->request<wire::ReadResult>(request, RequestLimits::all(seconds), wire::read_reading,
-                                    [&answer](Result<wire::ReadResult> reply) { answer = std::move(reply); });
+  worker.request<wire::ReadResult>(request, RequestLimits::all(seconds), wire::read_reading,
+                                   [&answer](Result<wire::ReadResult> reply) { answer = std::move(reply); });
   while (!answer) {
     context.restart();
     context.run_one();
@@ -34,8 +32,11 @@ Result<wire::ReadResult> ask_worker(const wire::Message& request, double seconds
 
 Result<KernelSpec> read_kernel_file_in_worker(const std::filesystem::path& file, const ReadOptions& options) {
   HONE_TRY(check_kernel_file(file));
-  HONE_TRY(find_worker());
-  const Result<wire::ReadResult> answer = ask_worker({{"op", "read"}, {"file", file.string()}, {"flags", options.flags}}, kReadSeconds);
+  HONE_ASSIGN(const std::filesystem::path executable, find_worker());
+  boost::asio::io_context context;
+  HONE_ASSIGN(const std::unique_ptr<WorkerProcess> worker, WorkerProcess::spawn(context, executable));
+  const Result<wire::ReadResult> answer =
+      ask(*worker, context, {{"op", "read"}, {"file", file.string()}, {"flags", options.flags}}, kReadSeconds);
   if (!answer && answer.error().code == ErrorCode::kUnavailable) {
     return answer.error();  // the worker's own fault, not the file's
   }
@@ -53,13 +54,24 @@ Result<KernelSpec> read_kernel_file_in_worker(const std::filesystem::path& file,
   return parse_kernel_spec(*answer->spec);
 }
 
-Result<KernelSpec> library_spec_in_worker(const LibraryKernel& library, const Registry::Found& device, const Problem& problem) {
-  HONE_ASSIGN(const wire::ReadResult answer, ask_worker({{"op", "library"},
-                                                         {"library", std::string(library.name())},
-                                                         {"device", wire::to_message(device.info)},
-                                                         {"plugin", device.plugin->file().string()},
-                                                         {"problem", wire::to_message(problem)}},
-                                                        kLibrarySeconds));
+Result<KernelSpec> library_spec_in_worker(const LibraryKernel& library, const Registry::Found& device, const Problem& problem,
+                                          SpareProcesses* spare) {
+  HONE_ASSIGN(const std::filesystem::path executable, find_worker());
+  boost::asio::io_context context;
+  std::unique_ptr<WorkerProcess> worker = spare != nullptr ? spare->take(context, executable, device.info) : nullptr;
+  if (!worker) {
+    HONE_ASSIGN(worker, WorkerProcess::spawn(context, executable));
+  }
+  HONE_ASSIGN(const wire::ReadResult answer, ask(*worker, context,
+                                                 {{"op", "library"},
+                                                  {"library", std::string(library.name())},
+                                                  {"device", wire::to_message(device.info)},
+                                                  {"plugin", device.plugin->file().string()},
+                                                  {"problem", wire::to_message(problem)}},
+                                                 kLibrarySeconds));
+  if (spare != nullptr) {
+    spare->put(std::move(worker), executable, device.info);
+  }
   if (!answer.spec) {
     return answer.spec.error();
   }

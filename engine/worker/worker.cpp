@@ -76,7 +76,7 @@ class Worker {
   Worker(int socket, Registry registry) : channel_(socket), registry_(std::move(registry)) {}
 
   int run() {
-    while (const std::optional<Message> request = channel_.receive()) {
+    while (const std::optional<Message> request = is_worn_ ? std::nullopt : channel_.receive()) {
       Message reply = guarded_answer(*request);
       if (!request->contains("ticket")) {
         continue;  // nobody waits
@@ -113,6 +113,10 @@ class Worker {
     }
     if (operation == "library") {
       return library(request);
+    }
+    if (operation == "reset") {
+      reset();
+      return {};
     }
     if (operation == "setup") {
       const Result<void> ready = setup(request);
@@ -185,7 +189,8 @@ class Worker {
     const DeviceInfo info = wire::device_from(request.at("device"));
     HONE_ASSIGN(const DevicePlugin* const plugin, plugin_of(info, request));
     if (request.at("measure")) {
-      HONE_ASSIGN(measuring_, MeasuringWorker::create(channel_, *plugin, info, request));
+      std::unique_ptr<Device> open = device_ && device_->info().id == info.id ? std::move(device_) : nullptr;
+      HONE_ASSIGN(measuring_, MeasuringWorker::create(channel_, *plugin, info, request, std::move(open)));
     } else {
       limit_this_process(kCompilerMemory);
       HONE_ASSIGN(compiling_, CompilingWorker::create(*plugin, info, request));
@@ -193,8 +198,19 @@ class Worker {
     return {};
   }
 
+  /// What was measured is over, and another tuner may come: the device stays open.
+  void reset() {
+    if (measuring_) {
+      is_worn_ = measuring_->has_counted();
+      device_ = std::move(*measuring_).release_device();
+      measuring_.reset();
+    }
+  }
+
   WorkerChannel channel_;
   Registry registry_;
+  std::unique_ptr<Device> device_;  ///< between two who measure
+  bool is_worn_ = false;            ///< it ends
   std::unique_ptr<MeasuringWorker> measuring_;
   std::unique_ptr<CompilingWorker> compiling_;
   std::unique_ptr<PluginWorker> plugin_;

@@ -11,6 +11,8 @@
 
 namespace hone {
 
+class SpareProcesses;
+
 /// Where hone-worker is: $HONE_WORKER, which must be one; else beside the library or the program, where they were installed together, where
 /// Hone was configured to go, or beside a `hone` in PATH. Error: the places that were tried.
 Result<std::filesystem::path> find_worker();
@@ -22,7 +24,8 @@ int serve_worker(int socket, Registry registry);
 /// read_kernel_file in a worker process, with a deadline and limits of memory: for a file that nobody vouches for.
 Result<KernelSpec> read_kernel_file_in_worker(const std::filesystem::path& file, const ReadOptions& options = {});
 
-/// library_spec_for in a worker process, with a deadline: it opens the device. Errors: as there.
-Result<KernelSpec> library_spec_in_worker(const LibraryKernel& library, const Registry::Found& device, const Problem& problem);
+/// library_spec_for in a worker process, with a deadline: it opens the device, unless it is one of `spare`. Errors: as there.
+Result<KernelSpec> library_spec_in_worker(const LibraryKernel& library, const Registry::Found& device, const Problem& problem,
+                                          SpareProcesses* spare = nullptr);
 
 }  // namespace hone

@@ -368,6 +368,25 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::spawn(asio::io_context& co
   return std::unique_ptr<WorkerProcess>(new WorkerProcess(std::move(state)));
 }
 
+std::unique_ptr<WorkerProcess> WorkerProcess::move_to(asio::io_context& context) {
+  if (!is_sound()) {
+    throw ContractError("WorkerProcess::move_to of a process that is not sound");
+  }
+  auto state = std::make_shared<State>(context);
+  state->pid = std::exchange(state_->pid, -1);
+  state->alive = std::exchange(state_->alive, false);
+  state->program = state_->program;
+  state->heard = state_->heard;
+  state->posted = std::exchange(state_->posted, {});
+  state->error_text = state_->error_text;
+  state->socket.assign(asio::local::stream_protocol(), state_->socket.release());
+  if (state_->errors.is_open()) {
+    state->errors.assign(state_->errors.release());
+    state->read_errors();
+  }
+  return std::unique_ptr<WorkerProcess>(new WorkerProcess(std::move(state)));
+}
+
 void WorkerProcess::ask(const wire::Message& message, RequestLimits limits, Reader read, Handler handler) {
   if (busy()) {
     throw ContractError("WorkerProcess::request while another request is under way");

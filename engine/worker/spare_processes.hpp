@@ -1,0 +1,36 @@
+#pragma once
+// Worker processes that have a device open and nothing to do.
+
+#include <boost/asio/io_context.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/worker/worker_process.hpp"
+#include "hone/device_info.hpp"
+
+namespace hone {
+
+/// What sessions one after another hand on: to open a device and to compile its own code takes a process .3 to .6 s, and a run of many
+/// short sessions would pay that in each. Used by one thread at a time; must outlive the sessions that use it.
+class SpareProcesses {
+ public:
+  /// A process that has the device open, for whoever runs `context`; null where there is none.
+  std::unique_ptr<WorkerProcess> take(boost::asio::io_context& context, const WorkerCommand& command, const DeviceInfo& info);
+
+  /// Keeps a process that measured on the device, and lets go of its buffers. It is killed instead if it is not sound, runs under a tool,
+  /// or ran candidates itself (no code of theirs runs in a process whose device is not the host's cores); so is one too many.
+  void put(std::unique_ptr<WorkerProcess> process, const WorkerCommand& command, const DeviceInfo& info);
+
+  [[nodiscard]] std::size_t size() const { return spare_.size(); }
+
+ private:
+  struct Spare {
+    std::string executable, device;
+    std::unique_ptr<WorkerProcess> process;
+  };
+  boost::asio::io_context context_;  ///< nobody runs it: nothing is asked of a process that is kept here
+  std::vector<Spare> spare_;
+};
+
+}  // namespace hone

@@ -1,0 +1,160 @@
+// Processes that sessions hand on.
+#include "engine/worker/spare_processes.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "engine/reader/kernel_file.hpp"
+#include "engine/tune/session.hpp"
+#include "engine/worker/worker.hpp"
+
+namespace hone {
+namespace {
+
+namespace asio = boost::asio;
+namespace fs = std::filesystem;
+
+DeviceInfo device(const std::string& id) {
+  DeviceInfo info;
+  info.plugin = "made_up";
+  info.id = id;
+  return info;
+}
+
+/// In place of a worker, with a name of its own.
+class Script {
+ public:
+  explicit Script(const std::string& body)
+      : path_(fs::temp_directory_path() / ("hone_spare_" + std::to_string(::getpid()) + "_" + std::to_string(count_++))) {
+    std::ofstream(path_) << "#!/bin/sh\n" << body << "\n";
+    ::chmod(path_.c_str(), 0755);
+  }
+  ~Script() { fs::remove(path_); }
+  [[nodiscard]] const fs::path& path() const { return path_; }
+  [[nodiscard]] std::unique_ptr<WorkerProcess> start(asio::io_context& context) const {
+    return WorkerProcess::spawn(context, path_).value();
+  }
+
+ private:
+  static inline int count_ = 0;
+  fs::path path_;
+};
+
+constexpr const char* kDouble = R"cuda(#include <hone/kernel.h>
+struct Problem { long n = 64; };
+struct Config { TUNE(32, 64) int block = 32; };
+constexpr Launch launch(Problem p, Config c) { return {.grid = {ceil_div(p.n, (long)c.block)}, .block = {c.block}}; }
+template <class T> constexpr Cost cost(Problem p) { return {.flops = 1.0 * p.n, .bytes = 2.0 * p.n * sizeof(T)}; }
+template <class T> REFERENCE(p.n) void twice_reference(long i, const T* x, double* y, Problem p) { y[i] = 2.0 * (double)(float)x[i]; }
+template <class T, Config c> KERNEL void twice(IN(p.n) const T* x, OUT(p.n) T* y, Problem p) {
+  const long i = (long)blockIdx.x * c.block + threadIdx.x;
+  if (i < p.n) y[i] = T(2.0f * (float)x[i]);
+}
+)cuda";
+
+/// Sessions at one shape after another that hand on their processes.
+class Sessions {
+ public:
+  Sessions() : folder_(fs::temp_directory_path() / ("hone_sessions_" + std::to_string(::getpid()))) {
+    fs::create_directories(folder_);
+    std::ofstream(folder_ / "twice.cu") << kDouble;
+    request.spec = read_kernel_file(folder_ / "twice.cu").value();
+    request.device = builtin_registry().device("cpu").value();
+    request.budget = {.seconds = std::nullopt, .trials = 2};
+    request.spare = &spare;
+    store_ = open_store(folder_ / "store.db", StoreMode::kReadWrite).value();
+  }
+  ~Sessions() {
+    store_.reset();
+    fs::remove_all(folder_);
+  }
+  /// All that is tried must be right.
+  void run(std::int64_t n) {
+    request.problem = make_problem(request.spec, DType::kF32, {{"n", n}}).value();
+    const Result<TuneReport> report = tune(request, *store_, builtin_registry());
+    REQUIRE_MESSAGE(report.ok(), report.error().message);
+    CHECK(report->best.has_value());
+    CHECK(report->outcomes == std::map<Outcome, std::int64_t>{{Outcome::kOk, 2}});
+  }
+
+  SpareProcesses spare;
+  TuneRequest request;
+
+ private:
+  fs::path folder_;
+  std::unique_ptr<Store> store_;
+};
+
+}  // namespace
+
+TEST_CASE("a process is handed on to who measures on the same device, once") {
+  const Script worker("sleep 1000");
+  asio::io_context mine, next;
+  SpareProcesses spare;
+  spare.put(worker.start(mine), worker.path(), device("gpu:0"));
+  CHECK(spare.take(next, worker.path(), device("gpu:1")) == nullptr);
+  CHECK(spare.take(next, fs::path("/another/worker"), device("gpu:0")) == nullptr);
+  const std::unique_ptr<WorkerProcess> taken = spare.take(next, worker.path(), device("gpu:0"));
+  REQUIRE(taken != nullptr);
+  CHECK(taken->is_sound());
+  CHECK(spare.take(next, worker.path(), device("gpu:0")) == nullptr);
+}
+
+TEST_CASE("a process that has ended meanwhile is not handed on") {
+  const Script worker("head -c 1 <&3 >/dev/null");  // it ends with the first thing that it is told
+  asio::io_context context;
+  SpareProcesses spare;
+  spare.put(worker.start(context), worker.path(), device("gpu:0"));
+  while (spare.size() > 0 && spare.take(context, worker.path(), device("gpu:1")) == nullptr) {
+    ::usleep(1000);
+  }
+  CHECK(spare.size() == 0);
+}
+
+TEST_CASE("what ran candidates itself, or under a tool, is not kept, nor is more than memory is for") {
+  const Script worker("sleep 1000");
+  asio::io_context context;
+  SpareProcesses spare;
+  DeviceInfo host = device("cpu");
+  host.compile_overlaps = false;
+  spare.put(worker.start(context), worker.path(), host);
+  WorkerCommand watched(worker.path());
+  watched.before = {"/usr/bin/env"};
+  spare.put(worker.start(context), watched, device("gpu:0"));
+  CHECK(spare.size() == 0);
+  for (int i = 0; i < 20; ++i) {
+    spare.put(worker.start(context), worker.path(), device("gpu:0"));
+  }
+  CHECK(spare.size() == 10);
+}
+
+TEST_CASE("sessions one after another have the same processes, and each its own problem") {
+  Sessions sessions;
+  sessions.request.device.info.compile_overlaps = true;  // as of a device that is not the host's cores
+  sessions.run(4096);
+  const std::size_t left = sessions.spare.size();
+  CHECK(left >= 1);
+  CHECK(left <= 2);  // one stands by
+  for (const std::int64_t n : {100, 1 << 16, 64, 5000}) {
+    sessions.run(n);
+  }
+  CHECK(sessions.spare.size() <= 2);
+}
+
+TEST_CASE("a session whose spare process will not do takes a new one") {
+  const std::size_t reset = wire::encode({{"op", "reset"}}).size();
+  const Script worker("head -c " + std::to_string(reset) + " <&3 >/dev/null; head -c 1 <&3 >/dev/null");  // it ends when it is asked
+  Sessions sessions;
+  sessions.request.device.info.compile_overlaps = true;
+  asio::io_context context;
+  const fs::path real = find_worker().value();
+  sessions.spare.put(worker.start(context), real, sessions.request.device.info);
+  CHECK(sessions.spare.size() == 1);
+  sessions.run(4096);
+}
+
+}  // namespace hone
