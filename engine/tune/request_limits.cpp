@@ -23,9 +23,7 @@ void learn_reference(StageLimits& limits, const wire::Stage& stage, double secon
 RequestLimits preparing_limits(StageLimits& limits, IsTaken is_taken) {
   return {.stage =
               [&limits, is_taken = std::move(is_taken)](const wire::Stage& stage) {
-                return stage.kind == wire::Stage::Kind::kWaiting     ? (is_taken() ? kNever : kLockPatience)
-                       : stage.kind == wire::Stage::Kind::kReference ? limits.stage(stage, kNever)
-                                                                     : limits.patience();
+                return stage.kind != wire::Stage::Kind::kWaiting ? limits.preparing(stage) : is_taken() ? kNever : kLockPatience;
               },
           .took = [&limits](const wire::Stage& stage, double seconds) { learn_reference(limits, stage, seconds); }};
 }

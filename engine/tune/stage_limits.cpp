@@ -40,6 +40,11 @@ void StageLimits::learn(const wire::Stage& stage, double seconds) {
 
 void StageLimits::learnt(double seconds) { default_seconds_ = std::max(seconds, 1e-6); }
 
+double StageLimits::preparing(const wire::Stage& stage) const {
+  const double own = stage.kind == wire::Stage::Kind::kReference ? known(reference_, stage.name, 0.0) : 0.0;
+  return own > 0.0 ? std::max(kReferenceFactor * own, floor_) : patience_;
+}
+
 double StageLimits::stage(const wire::Stage& stage, double left) const {
   const double most = std::max(floor_, kShare * left);
   const double within = stage.within.value_or(patience_);

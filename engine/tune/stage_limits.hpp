@@ -23,6 +23,9 @@ class StageLimits {
   [[nodiscard]] bool knows_default() const { return default_seconds_ > 0.0; }
   [[nodiscard]] double default_seconds() const { return default_seconds_; }
 
+  /// Seconds for a stage before trials, of a process that opens the device and fills its buffers. The reference of each problem counts for
+  /// itself: that of a small one runs first, and in a later part of a session the default is known before any of them.
+  [[nodiscard]] double preparing(const wire::Stage& stage) const;
   /// Seconds for a stage when `left` seconds of the session are left.
   [[nodiscard]] double stage(const wire::Stage& stage, double left) const;
   /// At least that, beside a process that runs the reference on the same device.

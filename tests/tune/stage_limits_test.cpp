@@ -90,4 +90,17 @@ TEST_CASE("a whole trial gets at most half of what is left") {
   CHECK(limits.trial(10.0) == 5.0);
 }
 
+TEST_CASE("while buffers are filled, the reference of a small problem says nothing of the large one's") {
+  StageLimits limits(false, 60.0);
+  limits.learnt(0.1);  // in an earlier part of the session
+  const wire::Stage small{.kind = wire::Stage::Kind::kReference, .name = "the reference on n=8"};
+  const wire::Stage large{.kind = wire::Stage::Kind::kReference, .name = "the reference on n=8000"};
+  limits.learn(small, 0.001);
+  CHECK(limits.preparing(small) == limits.floor());
+  CHECK(limits.preparing(large) == limits.patience());
+  limits.learn(large, 2.0);
+  CHECK(limits.preparing(large) == doctest::Approx(20.0));
+  CHECK(limits.preparing(stage("opening")) == limits.patience());
+}
+
 }  // namespace hone
