@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "engine/base/names.hpp"
 #include "engine/tune/turns.hpp"
@@ -17,6 +18,8 @@ constexpr double kShareOfEven = 1.0 / 3.0;  // what the first share of a problem
 constexpr double kGrowth = 0.5;             // a slice of what the problem has had: each start of its processes costs
 constexpr double kFirstTries = 3.0;         // first shares for a problem of which nothing was right yet
 constexpr double kLeastSliceTrials = 4.0;   // that a slice has time for at least
+constexpr double kFirstStarts = 2.0;        // times what a search takes to begin, that a first share is at least
+constexpr double kFirstShares = 0.5;        // of what is left: if they take no more, first shares come before all else
 constexpr double kNothing = 0.1;            // of a slice: what is left of a budget is not worth a start
 
 bool is_timed(const Contender& contender) { return !contender.best_us.empty() && std::isfinite(contender.best_us.back()); }
@@ -24,6 +27,43 @@ bool is_timed(const Contender& contender) { return !contender.best_us.empty() &&
 double cost_of_trial(const Contender& contender) {
   return contender.cost / static_cast<double>(std::max<std::size_t>(1, contender.best_us.size()));
 }
+
+/// Of those that were timed; nothing where none was.
+template <class Figure>
+std::optional<double> median_of_timed(std::span<const Contender> contenders, Figure figure) {
+  std::vector<double> all;
+  for (const Contender& contender : contenders) {
+    if (const double one = is_timed(contender) ? figure(contender) : 0.0; one > 0.0) {
+      all.push_back(one);
+    }
+  }
+  std::ranges::sort(all);
+  return all.empty() ? std::nullopt : std::optional(all[(all.size() - 1) / 2]);
+}
+
+/// Stands for those that nobody has timed.
+class Untried {
+ public:
+  Untried(std::span<const Contender> contenders, double share)
+      : first_share_(
+            std::max(share, kFirstStarts * median_of_timed(contenders, [](const Contender& one) { return one.start; }).value_or(0.0))),
+        trial_(median_of_timed(contenders, cost_of_trial).value_or(first_share_ / kLeastSliceTrials)),
+        us_of_work_(median_of_timed(contenders, [](const Contender& one) {
+                      return one.work > 0.0 ? one.best_us.back() / one.work : 0.0;
+                    }).value_or(1.0)) {}
+
+  [[nodiscard]] double first_share() const { return first_share_; }
+  /// As if it had had a trial.
+  [[nodiscard]] Contender expected(const Contender& contender) const {
+    Contender one = contender;
+    one.best_us = {contender.work * us_of_work_};
+    one.cost = trial_;
+    return one;
+  }
+
+ private:
+  double first_share_, trial_, us_of_work_;
+};
 
 }  // namespace
 
@@ -77,19 +117,30 @@ std::optional<Slice> WorkloadSchedule::next_evenly(std::span<const Contender> co
 }
 
 std::optional<Slice> WorkloadSchedule::next_by_gain(std::span<const Contender> contenders, double left) const {
+  const Untried untried(contenders, share_);
+  const double first = std::min(left, untried.first_share());
+  const auto is_new = [](const Contender& contender) { return contender.can_go_on && contender.cost == 0.0; };
+  const bool all_have_a_share = first * static_cast<double>(std::ranges::count_if(contenders, is_new)) <= kFirstShares * left;
   std::optional<Slice> chosen;
-  double best = -1.0;
+  std::pair best{false, -1.0};  // whether it comes before all others, and what a slice is expected to save for its cost
   for (std::size_t i = 0; i < contenders.size(); ++i) {
     const Contender& contender = contenders[i];
     if (!contender.can_go_on) {
       continue;
     }
-    if (contender.cost == 0.0 || (!is_timed(contender) && contender.cost < kFirstTries * share_)) {
-      return Slice{i, std::min(left, share_)};
+    bool comes_first = false;
+    double cost = first, rate = -1.0;
+    if (is_new(contender)) {
+      comes_first = all_have_a_share || contender.work == 0.0;
+      rate = contender.work == 0.0 ? std::numeric_limits<double>::infinity() : expected_drop(untried.expected(contender), cost) / cost;
+    } else if (is_timed(contender)) {
+      cost = std::min(left, std::max({share_, kGrowth * contender.cost, kLeastSliceTrials * cost_of_trial(contender)}));
+      rate = expected_drop(contender, cost) / cost;
+    } else if (contender.cost < kFirstTries * untried.first_share()) {
+      return Slice{i, first};
     }
-    const double cost = std::min(left, std::max({share_, kGrowth * contender.cost, kLeastSliceTrials * cost_of_trial(contender)}));
-    if (const double rate = expected_drop(contender, cost) / cost; is_timed(contender) && rate > best) {
-      best = rate;
+    if (const std::pair rank(comes_first, rate); rank > best) {
+      best = rank;
       chosen = Slice{i, cost};
     }
   }

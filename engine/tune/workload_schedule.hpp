@@ -13,7 +13,7 @@ namespace hone {
 
 /// How a budget is divided among the problems of a workload.
 enum class Split {
-  kGain,  ///< a first share for each, then slices for whoever is expected to gain most
+  kGain,  ///< slices for whoever is expected to gain most
   kEven,  ///< the same for each
 };
 std::string_view name(Split split);
@@ -26,6 +26,8 @@ struct Contender {
   std::vector<double> best_us;  ///< after each of its trials; infinite until one was right
   double cost = 0.0;            ///< spent on it
   bool can_go_on = true;        ///< false: nothing is left to try, or it has failed
+  double work = 0.0;            ///< of a launch, in a unit that all have in common; 0: not known
+  double start = 0.0;           ///< cost until its first trial had ended; 0: not known, or nothing
 };
 
 struct Slice {
@@ -44,8 +46,10 @@ class WorkloadSchedule {
   /// `budget`: for the search of all contenders.
   WorkloadSchedule(Split split, std::size_t contenders, double budget);
 
-  /// Who is next; nothing where the budget is spent or nobody can go on. Ties go by the order of contenders. Of an even split a slice is
-  /// all that the contender gets: the caller says that it cannot go on.
+  /// Who is next; nothing where the budget is spent or nobody can go on. Ties go by the order of contenders. One that nobody has timed is
+  /// expected to take as long for its work as the others for theirs, and to gain as an early search does. All that are new come first if
+  /// half of what is left is enough for their first shares, and one whose work is not known in any case. Of an even split a slice is all
+  /// that the contender gets: the caller says that it cannot go on.
   [[nodiscard]] std::optional<Slice> next(std::span<const Contender> contenders) const;
 
  private:

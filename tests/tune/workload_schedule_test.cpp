@@ -74,6 +74,16 @@ Contender timed(double weight, std::vector<double> best_us) {
 
 Contender level(double weight, std::size_t trials) { return timed(weight, std::vector<double>(trials, 100.0)); }
 
+/// Three problems with as much work, of which the second weighs most and the first next to nothing.
+std::vector<Contender> three_of_the_same_work() {
+  std::vector<Contender> contenders(3);
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    contenders[i].work = 10.0;
+    contenders[i].weight = i == 1 ? 100.0 : i == 2 ? 50.0 : 0.01;
+  }
+  return contenders;
+}
+
 }  // namespace
 
 TEST_CASE("a budget split by gain leaves less weighted time than the same budget split evenly") {
@@ -95,7 +105,7 @@ TEST_CASE("where all problems are alike, a split by gain is about even") {
   CHECK(weighted_us(gain) <= 1.01 * weighted_us(run(Split::kEven, curves, 240.0)));
 }
 
-TEST_CASE("everybody gets a first share before anybody gets a slice") {
+TEST_CASE("everybody whose work is not known gets a first share before anybody gets a slice") {
   const WorkloadSchedule schedule(Split::kGain, 3, 90.0);
   std::vector<Contender> contenders{timed(1000.0, {100.0, 50.0, 25.0}), Contender{}, Contender{}};
   CHECK(schedule.next(contenders)->contender == 1);
@@ -104,6 +114,42 @@ TEST_CASE("everybody gets a first share before anybody gets a slice") {
   CHECK(schedule.next(contenders)->contender == 2);
   contenders[2] = level(1.0, 10);
   CHECK(schedule.next(contenders)->contender == 0);
+}
+
+TEST_CASE("first shares that the budget has room for come first, those whose work weighs most before others") {
+  const WorkloadSchedule schedule(Split::kGain, 3, 900.0);
+  std::vector<Contender> contenders = three_of_the_same_work();
+  for (const std::size_t expected : {1U, 2U, 0U}) {
+    const std::optional<Slice> slice = schedule.next(contenders);
+    CHECK(slice->contender == expected);
+    contenders[expected].best_us = {100.0, 90.0, 80.0, 70.0};
+    contenders[expected].cost = slice->cost;
+  }
+  CHECK(schedule.next(contenders)->contender == 1);
+}
+
+TEST_CASE("where there is no room, what weighs next to nothing waits for others to level off") {
+  const WorkloadSchedule schedule(Split::kGain, 3, 900.0);
+  std::vector<Contender> contenders = three_of_the_same_work();
+  contenders[1].best_us = level(100.0, 100).best_us;
+  contenders[1].cost = 400.0;
+  contenders[1].start = 200.0;
+  CHECK(schedule.next(contenders)->contender == 2);
+  contenders[2].best_us = {100.0, 90.0, 80.0, 70.0, 60.0, 50.0, 40.0, 30.0};
+  contenders[2].cost = 400.0;
+  CHECK(schedule.next(contenders)->contender == 2);
+  contenders[1].can_go_on = contenders[2].can_go_on = false;
+  CHECK(schedule.next(contenders)->contender == 0);
+}
+
+TEST_CASE("a first share is worth what searches take to begin") {
+  const WorkloadSchedule schedule(Split::kGain, 2, 60.0);
+  std::vector<Contender> contenders{level(1.0, 10), Contender{}};
+  CHECK(schedule.next(contenders)->cost == doctest::Approx(10.0));
+  contenders[0].start = 8.0;
+  const std::optional<Slice> slice = schedule.next(contenders);
+  CHECK(slice->contender == 1);
+  CHECK(slice->cost == doctest::Approx(16.0));
 }
 
 TEST_CASE("a problem that has stopped gaining loses its turn, also one that weighs more") {
