@@ -180,7 +180,7 @@ TEST_CASE("--json prints what docs/json.md says: of portfolios") {
   const std::string store = directory / "S.db", file = directory / "P.json";
   check("tune --shapes",
         {"tune", "row_sum", "--shapes", "rows=1..4,cols=16..64", "--budget", "6trials", "--device", "cpu", "--store", store});
-  check("best PREDICTED", {"best", "row_sum", "--shape", "rows=3,cols=33", "--device", "cpu", "--store", store});
+  check("best PREDICTED", {"best", "row_sum", "--shape", "rows=3,cols=48", "--device", "cpu", "--store", store});
   check("portfolios", {"portfolios", "--store", store});
   check("portfolios --out FILE", {"portfolios", "row_sum", "--dtype", "f32", "--store", store, "--out", file});
   check("portfolios --add FILE", {"portfolios", "--add", file, "--store", store});
