@@ -18,8 +18,10 @@ constexpr double kShareOfEven = 1.0 / 3.0;  // what the first share of a problem
 constexpr double kGrowth = 0.5;             // a slice of what the problem has had: each start of its processes costs
 constexpr double kFirstTries = 3.0;         // first shares for a problem of which nothing was right yet
 constexpr double kLeastSliceTrials = 4.0;   // that a slice has time for at least
-constexpr double kFirstStarts = 2.0;        // times what a search takes to begin, that a first share is at least
+constexpr double kFirstStarts = 1.5;        // times what a search takes to begin, that a first share is at least
 constexpr double kFirstShares = 0.5;        // of what is left: if they take no more, first shares come before all else
+constexpr double kScarce = 0.7;             // of what is left: if they take more, they are whole
+constexpr double kSearchOfWhole = 0.85;     // the rest of a whole slice is its final round
 constexpr double kNothing = 0.1;            // of a slice: what is left of a budget is not worth a start
 
 bool is_timed(const Contender& contender) { return !contender.best_us.empty() && std::isfinite(contender.best_us.back()); }
@@ -28,31 +30,34 @@ double cost_of_trial(const Contender& contender) {
   return contender.cost / static_cast<double>(std::max<std::size_t>(1, contender.best_us.size()));
 }
 
-/// Of those that were timed; nothing where none was.
-template <class Figure>
-std::optional<double> median_of_timed(std::span<const Contender> contenders, Figure figure) {
-  std::vector<double> all;
-  for (const Contender& contender : contenders) {
-    if (const double one = is_timed(contender) ? figure(contender) : 0.0; one > 0.0) {
-      all.push_back(one);
-    }
-  }
-  std::ranges::sort(all);
-  return all.empty() ? std::nullopt : std::optional(all[(all.size() - 1) / 2]);
-}
-
 /// Stands for those that nobody has timed.
 class Untried {
  public:
-  Untried(std::span<const Contender> contenders, double share)
-      : first_share_(
-            std::max(share, kFirstStarts * median_of_timed(contenders, [](const Contender& one) { return one.start; }).value_or(0.0))),
-        trial_(median_of_timed(contenders, cost_of_trial).value_or(first_share_ / kLeastSliceTrials)),
-        us_of_work_(median_of_timed(contenders, [](const Contender& one) {
-                      return one.work > 0.0 ? one.best_us.back() / one.work : 0.0;
-                    }).value_or(1.0)) {}
+  Untried(std::span<const Contender> contenders, double share) : share_(share) {
+    std::vector<double> trials, rates;
+    for (const Contender& contender : contenders) {
+      if (is_timed(contender)) {
+        timed_.push_back(&contender);
+        trials.push_back(cost_of_trial(contender));
+        if (contender.work > 0.0) {
+          rates.push_back(contender.best_us.back() / contender.work);
+        }
+      }
+    }
+    trial_ = lower_median(std::move(trials)).value_or(share / kLeastSliceTrials);
+    us_of_work_ = lower_median(std::move(rates)).value_or(1.0);
+  }
 
-  [[nodiscard]] double first_share() const { return first_share_; }
+  /// What it is expected to take to begin: as much as the one that was timed and has about as much work.
+  [[nodiscard]] double start(const Contender& contender) const {
+    const auto distance = [&](const Contender* timed) {
+      return timed->work > 0.0 && contender.work > 0.0 ? std::abs(std::log(timed->work / contender.work)) : 0.0;
+    };
+    const auto nearest = std::ranges::min_element(timed_, {}, distance);
+    return nearest == timed_.end() ? 0.0 : (*nearest)->start;
+  }
+  [[nodiscard]] double first_share(const Contender& contender) const { return std::max(share_, kFirstStarts * start(contender)); }
+
   /// As if it had had a trial.
   [[nodiscard]] Contender expected(const Contender& contender) const {
     Contender one = contender;
@@ -62,8 +67,16 @@ class Untried {
   }
 
  private:
-  double first_share_, trial_, us_of_work_;
+  static std::optional<double> lower_median(std::vector<double> all) {
+    std::ranges::sort(all);
+    return all.empty() ? std::nullopt : std::optional(all[(all.size() - 1) / 2]);
+  }
+
+  double share_, trial_ = 0.0, us_of_work_ = 1.0;
+  std::vector<const Contender*> timed_;
 };
+
+bool is_new(const Contender& contender) { return contender.can_go_on && contender.cost == 0.0; }
 
 }  // namespace
 
@@ -94,7 +107,7 @@ WorkloadSchedule::WorkloadSchedule(Split split, std::size_t contenders, double b
 std::optional<Slice> WorkloadSchedule::next(std::span<const Contender> contenders) const {
   double left = budget_;
   for (const Contender& contender : contenders) {
-    left -= contender.cost;
+    left -= contender.cost + (contender.cost > 0.0 && !contender.is_finished ? contender.start : 0.0);
   }
   if (left <= kNothing * share_) {
     return std::nullopt;
@@ -113,14 +126,16 @@ std::optional<Slice> WorkloadSchedule::next_evenly(std::span<const Contender> co
       waiting += 1.0;
     }
   }
-  return first ? std::optional(Slice{*first, std::clamp(all / waiting - contenders[*first].cost, 0.0, left)}) : std::nullopt;
+  return first ? std::optional(Slice{*first, std::clamp(all / waiting - contenders[*first].cost, 0.0, left), true}) : std::nullopt;
 }
 
 std::optional<Slice> WorkloadSchedule::next_by_gain(std::span<const Contender> contenders, double left) const {
   const Untried untried(contenders, share_);
-  const double first = std::min(left, untried.first_share());
-  const auto is_new = [](const Contender& contender) { return contender.can_go_on && contender.cost == 0.0; };
-  const bool all_have_a_share = first * static_cast<double>(std::ranges::count_if(contenders, is_new)) <= kFirstShares * left;
+  double parts = 0.0, wholes = 0.0;  // of all that are new
+  for (const Contender& contender : contenders) {
+    parts += is_new(contender) ? untried.first_share(contender) + untried.start(contender) : 0.0;
+    wholes += is_new(contender) ? untried.first_share(contender) / kSearchOfWhole : 0.0;
+  }
   std::optional<Slice> chosen;
   std::pair best{false, -1.0};  // whether it comes before all others, and what a slice is expected to save for its cost
   for (std::size_t i = 0; i < contenders.size(); ++i) {
@@ -128,21 +143,28 @@ std::optional<Slice> WorkloadSchedule::next_by_gain(std::span<const Contender> c
     if (!contender.can_go_on) {
       continue;
     }
-    bool comes_first = false;
-    double cost = first, rate = -1.0;
+    const double first = untried.first_share(contender);
+    Slice slice{i, first};
+    std::pair rank{false, -1.0};
     if (is_new(contender)) {
-      comes_first = all_have_a_share || contender.work == 0.0;
-      rate = contender.work == 0.0 ? std::numeric_limits<double>::infinity() : expected_drop(untried.expected(contender), cost) / cost;
+      slice.is_whole = wholes > kScarce * left && untried.start(contender) > 0.0;
+      slice.cost = slice.is_whole ? first / kSearchOfWhole : first;
+      const double drop = expected_drop(untried.expected(contender), first);
+      rank = {parts <= kFirstShares * left || contender.work == 0.0,
+              contender.work == 0.0 ? std::numeric_limits<double>::infinity() : drop / slice.cost};
     } else if (is_timed(contender)) {
-      cost = std::min(left, std::max({share_, kGrowth * contender.cost, kLeastSliceTrials * cost_of_trial(contender)}));
-      rate = expected_drop(contender, cost) / cost;
-    } else if (contender.cost < kFirstTries * untried.first_share()) {
-      return Slice{i, first};
+      slice.cost = std::max({share_, kGrowth * contender.cost, kLeastSliceTrials * cost_of_trial(contender)});
+      rank.second = expected_drop(contender, std::min(left, slice.cost)) / std::min(left, slice.cost);
+    } else if (contender.cost < kFirstTries * first) {
+      rank = {true, std::numeric_limits<double>::infinity()};
     }
-    if (const std::pair rank(comes_first, rate); rank > best) {
+    if (rank > best) {
       best = rank;
-      chosen = Slice{i, cost};
+      chosen = slice;
     }
+  }
+  if (chosen) {
+    chosen->cost = std::min(chosen->cost, left);
   }
   return chosen;
 }

@@ -27,12 +27,14 @@ struct Contender {
   double cost = 0.0;            ///< spent on it
   bool can_go_on = true;        ///< false: nothing is left to try, or it has failed
   double work = 0.0;            ///< of a launch, in a unit that all have in common; 0: not known
-  double start = 0.0;           ///< cost until its first trial had ended; 0: not known, or nothing
+  double start = 0.0;           ///< cost until each of its kernels had had a trial; 0: not known, or nothing
+  bool is_finished = false;     ///< it has had its final round, or will have none
 };
 
 struct Slice {
   std::size_t contender = 0;
   double cost = 0.0;
+  bool is_whole = false;  ///< all that the contender gets, its final round included
 };
 
 /// The weighted time that so much more of the search is expected to save: by the gain of the last doubling of its trials, or of an ordinary
@@ -43,13 +45,15 @@ double expected_drop(const Contender& contender, double cost);
 /// Looks at what the contenders have come to and at nothing else, so that it goes on where an interrupted run stopped.
 class WorkloadSchedule {
  public:
-  /// `budget`: for the search of all contenders.
+  /// `budget`: for all contenders, their final rounds included.
   WorkloadSchedule(Split split, std::size_t contenders, double budget);
 
-  /// Who is next; nothing where the budget is spent or nobody can go on. Ties go by the order of contenders. One that nobody has timed is
-  /// expected to take as long for its work as the others for theirs, and to gain as an early search does. All that are new come first if
-  /// half of what is left is enough for their first shares, and one whose work is not known in any case. Of an even split a slice is all
-  /// that the contender gets: the caller says that it cannot go on.
+  /// Who is next; nothing where the budget is spent or nobody can go on. Ties go by the order of contenders. What final rounds of those
+  /// that have begun are expected to cost is kept for them. Of an even split all slices are whole.
+  /// By gain, one that nobody has timed is expected to take as long for its work as the others for theirs, and to gain as an early search
+  /// does. All that are new come first if half of what is left is enough for that, and one whose work is not known in any case. If what is
+  /// left is hardly enough for a first share of each that is new, such shares are whole: to begin again for a final round would cost as
+  /// much.
   [[nodiscard]] std::optional<Slice> next(std::span<const Contender> contenders) const;
 
  private:

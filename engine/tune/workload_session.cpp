@@ -25,10 +25,8 @@ namespace {
 using WorkloadClock = std::chrono::steady_clock;
 
 constexpr double kUnmeasured = std::numeric_limits<double>::infinity();
-constexpr double kFinalRounds = 0.15;         // of a budget in seconds: kept for the final rounds of all items,
-constexpr double kSecondsEach = 1.0;          // so much for each at least, which fills its buffers anew,
-constexpr double kMostFinalRounds = 0.3;      // and no more than this
-constexpr double kLeastForItem = 1.0;         // seconds of a final round,
+constexpr double kSearchOfBudget = 0.85;      // the rest of a budget in seconds is for final rounds
+constexpr double kLeastForItem = 0.3;         // seconds of a final round, beyond what it takes to begin,
 constexpr double kMostForItem = 0.2;          // and of what its item was searched for
 constexpr std::size_t kShippedProposals = 4;  // of portfolios that came with Hone, for each kernel
 constexpr std::size_t kMarkDigits = 16;
@@ -40,6 +38,7 @@ struct Item {
   std::optional<OperationChoice> before;  ///< what an application got before the run
   ItemSessions sessions;                  ///< of this run
   double session_seconds = 0.0;           ///< of the sessions, which run side by side
+  std::set<std::string> tried;            ///< kernels that have had a trial
   bool finished = false;
 };
 
@@ -112,6 +111,7 @@ class WorkloadSession {
     report_.items[i].state = ItemState::kFailed;
     report_.items[i].why = std::move(why);
     contenders_[i].can_go_on = false;
+    contenders_[i].is_finished = true;
   }
 
   [[nodiscard]] bool failed(std::size_t i) const { return report_.items[i].state == ItemState::kFailed; }
@@ -178,7 +178,7 @@ class WorkloadSession {
     }
     contenders_[i].best_us.assign(static_cast<std::size_t>(trials), best);
     contenders_[i].can_go_on = !finished;
-    items_[i].finished = finished;
+    contenders_[i].is_finished = items_[i].finished = finished;
     add_cost(i, items_[i].session_seconds);
   }
 
@@ -279,14 +279,8 @@ class WorkloadSession {
     return sum;
   }
 
-  /// Of an even split each item has its final round in its slice.
-  [[nodiscard]] double search_budget(std::size_t taking_part) const {
-    if (!in_seconds()) {
-      return static_cast<double>(request_.budget.trials.value_or(0));
-    }
-    const double all = *request_.budget.seconds;
-    const double finals = std::clamp(kSecondsEach * static_cast<double>(taking_part), kFinalRounds * all, kMostFinalRounds * all);
-    return request_.split == Split::kEven ? all : all - finals;
+  [[nodiscard]] double budget() const {
+    return in_seconds() ? *request_.budget.seconds : static_cast<double>(request_.budget.trials.value_or(0));
   }
 
   [[nodiscard]] bool is_out_of_trials() const { return request_.budget.trials && trials() >= *request_.budget.trials; }
@@ -296,8 +290,8 @@ class WorkloadSession {
     for (std::size_t i = 0; i < items_.size(); ++i) {
       taking_part += contenders_[i].can_go_on || items_[i].finished ? 1 : 0;
     }
-    even_share_ = search_budget(taking_part) / static_cast<double>(std::max<std::size_t>(1, taking_part));
-    const WorkloadSchedule schedule(request_.split, taking_part, search_budget(taking_part));
+    even_share_ = (in_seconds() ? kSearchOfBudget : 1.0) * budget() / static_cast<double>(std::max<std::size_t>(1, taking_part));
+    const WorkloadSchedule schedule(request_.split, taking_part, budget());
     while (!stopped() && !is_out_of_trials()) {
       const std::optional<Slice> slice = schedule.next(contenders_);
       if (!slice) {
@@ -310,7 +304,7 @@ class WorkloadSession {
 
   Result<void> search_slice(const Slice& slice) {
     const std::size_t i = slice.contender, before = contenders_[i].best_us.size();
-    const bool whole = request_.split == Split::kEven;
+    const bool whole = slice.is_whole;
     Budget budget;
     if (in_seconds()) {
       budget.seconds = items_[i].session_seconds + slice.cost;
@@ -341,8 +335,8 @@ class WorkloadSession {
       if (in_seconds()) {
         const double share = (*request_.budget.seconds - seconds()) * contenders_[i].cost / waiting;
         waiting -= contenders_[i].cost;
-        budget.seconds =
-            items_[i].session_seconds + std::clamp(share, kLeastForItem, kLeastForItem + kMostForItem * items_[i].session_seconds);
+        const double least = kLeastForItem + contenders_[i].start;
+        budget.seconds = items_[i].session_seconds + std::clamp(share, least, least + kMostForItem * items_[i].session_seconds);
       } else {
         budget.trials = report_.items[i].trials;
       }
@@ -374,7 +368,7 @@ class WorkloadSession {
   Result<void> run_session(std::size_t i, const Budget& budget, bool whole) {
     const auto begin = WorkloadClock::now();
     add_libraries_of(i);
-    const bool finishing = whole && request_.split == Split::kGain;
+    const bool finishing = whole && !items_[i].sessions.empty();
     tell_progress(i, finishing);
     TuneRequest common = request_.common;
     common.budget = budget;
@@ -389,7 +383,7 @@ class WorkloadSession {
     common.spare = &spare_;
     common.on_progress = [this, i, finishing](const Progress& progress) {
       contenders_[i].best_us.resize(static_cast<std::size_t>(progress.trials), progress.best_us.value_or(kUnmeasured));
-      if (in_seconds() && contenders_[i].start == 0.0) {
+      if (in_seconds() && items_[i].tried.insert(progress.kernel).second) {
         contenders_[i].start = progress.elapsed_seconds;
       }
       tell_progress(i, finishing);
@@ -403,7 +397,7 @@ class WorkloadSession {
       }
       return ends && right.error().code != ErrorCode::kCancelled ? Result<void>(right.error()) : Result<void>();
     }
-    items_[i].finished = whole && !stopped();
+    contenders_[i].is_finished = items_[i].finished = whole && !stopped();
     if (items_[i].finished && !*right) {
       fail(i, "no configuration was right");
     }

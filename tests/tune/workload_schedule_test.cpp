@@ -129,7 +129,7 @@ TEST_CASE("first shares that the budget has room for come first, those whose wor
 }
 
 TEST_CASE("where there is no room, what weighs next to nothing waits for others to level off") {
-  const WorkloadSchedule schedule(Split::kGain, 3, 900.0);
+  const WorkloadSchedule schedule(Split::kGain, 3, 1200.0);
   std::vector<Contender> contenders = three_of_the_same_work();
   contenders[1].best_us = level(100.0, 100).best_us;
   contenders[1].cost = 400.0;
@@ -149,7 +149,47 @@ TEST_CASE("a first share is worth what searches take to begin") {
   contenders[0].start = 8.0;
   const std::optional<Slice> slice = schedule.next(contenders);
   CHECK(slice->contender == 1);
-  CHECK(slice->cost == doctest::Approx(16.0));
+  CHECK(slice->cost == doctest::Approx(12.0));
+  CHECK_FALSE(slice->is_whole);
+}
+
+TEST_CASE("first shares that hardly fit into the budget have their final round at once, others have it kept for them") {
+  const WorkloadSchedule schedule(Split::kGain, 4, 60.0);
+  std::vector<Contender> contenders(4, Contender{.weight = 1.0, .best_us = {}, .work = 1.0});
+  CHECK_FALSE(schedule.next(contenders)->is_whole);  // nobody knows yet what it takes to begin
+  contenders[0] = level(1.0, 10);
+  contenders[0].work = 1.0;
+  contenders[0].start = 10.0;
+  std::optional<Slice> slice = schedule.next(contenders);
+  CHECK(slice->is_whole);
+  CHECK(slice->cost == doctest::Approx(15.0 / 0.85));
+  contenders[0].start = 4.0;
+  slice = schedule.next(contenders);
+  CHECK_FALSE(slice->is_whole);
+  CHECK(slice->cost == doctest::Approx(6.0));
+  for (std::size_t i = 1; i < contenders.size(); ++i) {
+    contenders[i] = level(1.0, 10);
+    contenders[i].start = 6.0;
+  }
+  CHECK_FALSE(schedule.next(contenders).has_value());  // 40 of 60 are spent, and 22 wait for final rounds
+  contenders[3].is_finished = true;
+  CHECK(schedule.next(contenders)->cost == doctest::Approx(4.0));
+}
+
+TEST_CASE("who has much work is expected to take as long to begin as others with much work") {
+  const WorkloadSchedule schedule(Split::kGain, 4, 600.0);
+  std::vector<Contender> contenders{level(1.0, 10), level(1.0, 10), Contender{}, Contender{}};
+  contenders[0].work = 1.0;
+  contenders[1].work = 1000.0;
+  contenders[1].start = 80.0;
+  contenders[2].work = 2000.0;
+  contenders[3].work = 2.0;
+  contenders[2].weight = 10.0;
+  CHECK(schedule.next(contenders)->contender == 2);
+  CHECK(schedule.next(contenders)->cost == doctest::Approx(120.0));
+  contenders[2].can_go_on = false;
+  CHECK(schedule.next(contenders)->contender == 3);
+  CHECK(schedule.next(contenders)->cost == doctest::Approx(50.0));
 }
 
 TEST_CASE("a problem that has stopped gaining loses its turn, also one that weighs more") {
