@@ -123,7 +123,7 @@ TEST_CASE("what ran candidates itself, or under a tool, is not kept, nor is more
   host.compile_overlaps = false;
   spare.put(worker.start(context), worker.path(), host);
   WorkerCommand watched(worker.path());
-  watched.before = {"/usr/bin/env"};
+  watched.before = {worker.path().string()};
   spare.put(worker.start(context), watched, device("gpu:0"));
   CHECK(spare.size() == 0);
   for (int i = 0; i < 20; ++i) {
