@@ -319,7 +319,14 @@ void LiveEvaluator::feed_devices() {
 
 void LiveEvaluator::feed(DeviceLane& lane) {
   const bool must_wait = !compile_overlaps() && pool_.pending() > 0;
-  if (lane.busy() || lane.closed || lane.vacant || must_wait || closed_ || held_ || failure_) {
+  if (lane.busy() || lane.closed || lane.vacant || must_wait || closed_ || failure_) {
+    return;
+  }
+  if (held_) {  // whoever holds it waits for a process that is ready
+    const Result<void> revived = lane.remote ? Result<void>() : lane.workers->revive();
+    if (!revived) {
+      lost(lane.place, revived.error());
+    }
     return;
   }
   if (const std::optional<std::string> why = controls_.verdict(lane.place); why && taking_part() > 1) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <boost/asio/post.hpp>
-#include <utility>
 
 namespace hone {
 namespace {
@@ -21,6 +20,7 @@ DeviceWorkers::DeviceWorkers(boost::asio::io_context& context, WorkerCommand mea
       info_(info),
       events_(std::move(events)),
       spare_(spare),
+      takes_spares_(spare != nullptr),
       lock_(info) {}
 
 DeviceWorkers::~DeviceWorkers() {
@@ -79,13 +79,13 @@ Result<std::unique_ptr<MeasuringProcess>> DeviceWorkers::spawn(bool standby) {
   setup["dropped"] = dropped_;
   setup["generation"] = generation_++;
   const auto self = std::make_shared<const MeasuringProcess*>(nullptr);
-  std::unique_ptr<WorkerProcess> worker = spare_ != nullptr ? spare_->take(context_, measuring_, info_) : nullptr;
-  took_spare_ = took_spare_ || worker != nullptr;
-  if (!worker) {
+  std::unique_ptr<WorkerProcess> worker = takes_spares_ ? spare_->take(context_, measuring_, info_) : nullptr;
+  const bool reused = worker != nullptr;
+  if (!reused) {
     HONE_ASSIGN(worker, WorkerProcess::spawn(context_, measuring_));
   }
   std::unique_ptr<MeasuringProcess> process =
-      MeasuringProcess::start(std::move(worker), setup,
+      MeasuringProcess::start(std::move(worker), reused, setup,
                               {.ready = [this, self] { process_ready(*self); },
                                .failed = [this, self](Error why) { process_failed(*self, std::move(why)); },
                                .limits = events_.limits});
@@ -105,18 +105,23 @@ void DeviceWorkers::process_ready(const MeasuringProcess* which) {
   }
 }
 
-/// A standby that cannot be had (no memory beside what is in use) is done without.
+/// A standby that cannot be had (no memory beside what is in use) is done without. What may be worn by what it ran before, or lacks memory
+/// beside others of its kind, has a new one in its place.
 void DeviceWorkers::process_failed(const MeasuringProcess* which, Error why) {
+  const bool is_worn = which->reused() && why.code != ErrorCode::kTimeout;
+  if (is_worn) {
+    takes_spares_ = false;
+    spare_->clear();
+  }
   if (which == standby_.get()) {
     failed_ = std::move(standby_);  // it is in the middle of a call
     failed_->worker().kill(0.0, nullptr);
-    keeps_standby_ = ++standby_failures_ < kMostStandbyFailures;
+    standby_failures_ += is_worn ? 0 : 1;
+    keeps_standby_ = standby_failures_ < kMostStandbyFailures;
     return;
   }
-  const bool may_be_worn = !was_ready_ && std::exchange(took_spare_, false);  // by what it ran before: a new one will tell
-  spare_ = may_be_worn ? nullptr : spare_;
-  // Else it can be had, and a candidate may have left the device in trouble.
-  if (may_be_worn || (was_ready_ && ++failures_ < kMostFailures)) {
+  // Once one was ready another can be had: a candidate may have left the device in trouble.
+  if (was_ready_ ? ++failures_ < kMostFailures : is_worn) {
     failed_ = std::move(active_);
     failed_->worker().kill(0.0, nullptr);
     boost::asio::post(context_, [this, here = std::weak_ptr<bool>(here_)] {

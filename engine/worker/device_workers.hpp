@@ -63,6 +63,7 @@ class DeviceWorkers final : public MeasuringWorkers {
   DeviceInfo info_;
   Events events_;
   SpareProcesses* spare_;
+  bool takes_spares_;  ///< until one of them will not do
   DeviceLock lock_;
   std::unique_ptr<ReferenceCompiler> reference_compiler_;
   std::unique_ptr<MeasuringProcess> active_, standby_, failed_;
@@ -70,7 +71,7 @@ class DeviceWorkers final : public MeasuringWorkers {
   std::vector<std::string> dropped_;
   std::uint64_t generation_ = 0;
   int standby_failures_ = 0, failures_ = 0;
-  bool was_ready_ = false, took_spare_ = false;
+  bool was_ready_ = false;
   bool keeps_standby_ = false, clearing_ = false;
   std::shared_ptr<bool> here_ = std::make_shared<bool>(true);  ///< what is called late finds out that this is gone
 };

@@ -4,9 +4,9 @@
 
 namespace hone {
 
-std::unique_ptr<MeasuringProcess> MeasuringProcess::start(std::unique_ptr<WorkerProcess> worker, const wire::Message& setup,
+std::unique_ptr<MeasuringProcess> MeasuringProcess::start(std::unique_ptr<WorkerProcess> worker, bool reused, const wire::Message& setup,
                                                           Events events) {
-  std::unique_ptr<MeasuringProcess> process(new MeasuringProcess(std::move(worker), std::move(events)));
+  std::unique_ptr<MeasuringProcess> process(new MeasuringProcess(std::move(worker), reused, std::move(events)));
   MeasuringProcess* const self = process.get();  // the worker's handlers end with the worker, which it owns
   self->worker_->request<wire::Done>(setup, self->events_.limits(), wire::read_done, [self](const Result<wire::Done>& reply) {
     if (!self->failed(reply, "opening the device")) {

@@ -20,14 +20,17 @@ class MeasuringProcess {
     std::function<RequestLimits()> limits;  ///< for opening the device and for filling the buffers
   };
 
-  /// `setup` is the first request of this use of the process. It opens the device, if it has not yet, and waits for fill().
-  static std::unique_ptr<MeasuringProcess> start(std::unique_ptr<WorkerProcess> worker, const wire::Message& setup, Events events);
+  /// `setup` is the first request of this use of the process, of which there may have been others (`reused`). It opens the device, if it
+  /// has not yet, and waits for fill().
+  static std::unique_ptr<MeasuringProcess> start(std::unique_ptr<WorkerProcess> worker, bool reused, const wire::Message& setup,
+                                                 Events events);
 
   /// Gives it the compiled reference, with which it makes the buffers: at once, or as soon as the device is open.
   void fill(const wire::Message& reference);
 
   [[nodiscard]] bool ready() const { return worker_->alive() && stage_ == Stage::kReady; }
   [[nodiscard]] bool filled() const { return reference_.has_value(); }
+  [[nodiscard]] bool reused() const { return reused_; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }  ///< of device memory, once it is ready
   [[nodiscard]] WorkerProcess& worker() const { return *worker_; }
   /// The process, for another use.
@@ -35,12 +38,14 @@ class MeasuringProcess {
 
  private:
   enum class Stage { kOpening, kOpen, kFilling, kReady };
-  MeasuringProcess(std::unique_ptr<WorkerProcess> worker, Events events) : worker_(std::move(worker)), events_(std::move(events)) {}
+  MeasuringProcess(std::unique_ptr<WorkerProcess> worker, bool reused, Events events)
+      : worker_(std::move(worker)), reused_(reused), events_(std::move(events)) {}
 
   bool failed(const Result<wire::Done>& reply, std::string_view what) const;
   void make_bench();
 
   std::unique_ptr<WorkerProcess> worker_;
+  bool reused_;
   Events events_;
   std::optional<wire::Message> reference_;
   Stage stage_ = Stage::kOpening;

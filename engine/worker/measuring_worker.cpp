@@ -124,7 +124,6 @@ Message MeasuringWorker::trial(const Message& request) {
 
 Message MeasuringWorker::count(const Message& request) {
   const Configuration configuration = configuration_from(request);
-  has_counted_ = true;
   stage_ = "reading counters";
   channel_.stage(stage_);
   TrialReply reply;

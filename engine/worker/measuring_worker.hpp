@@ -33,7 +33,6 @@ class MeasuringWorker {
   wire::Message trial(const wire::Message& request);
   /// The counters of one configuration, which a trial found right. What counts may slow down later launches: the process's last request.
   wire::Message count(const wire::Message& request);
-  [[nodiscard]] bool has_counted() const { return has_counted_; }
   /// Lets go of all buffers, and leaves the device open.
   std::unique_ptr<Device> release_device() &&;
   /// Device memory of the benches.
@@ -119,7 +118,6 @@ class MeasuringWorker {
   std::set<InputProfile> dropped_;       ///< kinds of inputs that this kernel's own default is wrong for
   std::optional<ProcessState> process_;  ///< before any candidate
   bool watches_threads_ = false;
-  bool has_counted_ = false;
   bool may_drop_ = false;  ///< the trial at hand is the default's
   std::uint64_t seed_ = 0, input_seed_ = 0, seeds_used_ = 0;
   std::string stage_;     ///< what is going on, for the tuner

@@ -30,7 +30,9 @@ void SpareProcesses::put(std::unique_ptr<WorkerProcess> process, const WorkerCom
     return;
   }
   process->post({{"op", "reset"}});
-  spare_.push_back({command.executable.string(), device_of(info), process->move_to(context_)});
+  if (std::unique_ptr<WorkerProcess> kept = process->move_to(context_)) {
+    spare_.push_back({command.executable.string(), device_of(info), std::move(kept)});
+  }
 }
 
 }  // namespace hone

@@ -1,5 +1,5 @@
 #pragma once
-// Worker processes that have a device open and nothing to do.
+// Worker processes that have nothing to do, most of them with a device open.
 
 #include <boost/asio/io_context.hpp>
 #include <memory>
@@ -11,17 +11,19 @@
 
 namespace hone {
 
-/// What sessions one after another hand on: to open a device and to compile its own code takes a process .3 to .6 s, and a run of many
-/// short sessions would pay that in each. Used by one thread at a time; must outlive the sessions that use it.
+/// What sessions one after another hand on: to open a GPU and to compile the device's own code takes a process .3 to .6 s, and a run of
+/// many short sessions would pay that in each. Used by one thread at a time; must outlive the sessions that use it.
 class SpareProcesses {
  public:
-  /// A process that has the device open, for whoever runs `context`; null where there is none.
+  /// A process that worked with the device, for whoever runs `context`; null where there is none.
   std::unique_ptr<WorkerProcess> take(boost::asio::io_context& context, const WorkerCommand& command, const DeviceInfo& info);
 
-  /// Keeps a process that measured on the device, and lets go of its buffers. It is killed instead if it is not sound, runs under a tool,
-  /// or ran candidates itself (no code of theirs runs in a process whose device is not the host's cores); so is one too many.
+  /// Keeps a process that worked with the device, and has it let go of its buffers. It is killed instead if it is not sound, runs under a
+  /// tool, or its device is the host's cores, where candidates run in the process itself; so is one too many.
   void put(std::unique_ptr<WorkerProcess> process, const WorkerCommand& command, const DeviceInfo& info);
 
+  /// Kills them all: what they hold of the device's memory is free then.
+  void clear() { spare_.clear(); }
   [[nodiscard]] std::size_t size() const { return spare_.size(); }
 
  private:

@@ -76,7 +76,7 @@ class Worker {
   Worker(int socket, Registry registry) : channel_(socket), registry_(std::move(registry)) {}
 
   int run() {
-    while (const std::optional<Message> request = is_worn_ ? std::nullopt : channel_.receive()) {
+    while (const std::optional<Message> request = channel_.receive()) {
       Message reply = guarded_answer(*request);
       if (!request->contains("ticket")) {
         continue;  // nobody waits
@@ -201,7 +201,6 @@ class Worker {
   /// What was measured is over, and another tuner may come: the device stays open.
   void reset() {
     if (measuring_) {
-      is_worn_ = measuring_->has_counted();
       device_ = std::move(*measuring_).release_device();
       measuring_.reset();
     }
@@ -210,7 +209,6 @@ class Worker {
   WorkerChannel channel_;
   Registry registry_;
   std::unique_ptr<Device> device_;  ///< between two who measure
-  bool is_worn_ = false;            ///< it ends
   std::unique_ptr<MeasuringWorker> measuring_;
   std::unique_ptr<CompilingWorker> compiling_;
   std::unique_ptr<PluginWorker> plugin_;

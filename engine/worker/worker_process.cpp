@@ -369,8 +369,8 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::spawn(asio::io_context& co
 }
 
 std::unique_ptr<WorkerProcess> WorkerProcess::move_to(asio::io_context& context) {
-  if (!is_sound()) {
-    throw ContractError("WorkerProcess::move_to of a process that is not sound");
+  if (!is_sound() || state_->errors.is_open()) {
+    return nullptr;
   }
   auto state = std::make_shared<State>(context);
   state->pid = std::exchange(state_->pid, -1);
@@ -378,12 +378,7 @@ std::unique_ptr<WorkerProcess> WorkerProcess::move_to(asio::io_context& context)
   state->program = state_->program;
   state->heard = state_->heard;
   state->posted = std::exchange(state_->posted, {});
-  state->error_text = state_->error_text;
   state->socket.assign(asio::local::stream_protocol(), state_->socket.release());
-  if (state_->errors.is_open()) {
-    state->errors.assign(state_->errors.release());
-    state->read_errors();
-  }
   return std::unique_ptr<WorkerProcess>(new WorkerProcess(std::move(state)));
 }
 

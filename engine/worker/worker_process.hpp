@@ -19,7 +19,8 @@ class WorkerProcess final : public Requests {
  public:
   static Result<std::unique_ptr<WorkerProcess>> spawn(boost::asio::io_context& context, const WorkerCommand& command);
   ~WorkerProcess() override;
-  /// The same process for whoever runs another io_context; nothing is left in this one. Only while is_sound().
+  /// The same process for whoever runs another io_context; this object has none any more. Null, and nothing changed, if it is not sound or
+  /// its standard error is kept.
   std::unique_ptr<WorkerProcess> move_to(boost::asio::io_context& context);
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;

@@ -5,10 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include "engine/reader/kernel_file.hpp"
+#include "engine/tune/operation_session.hpp"
 #include "engine/tune/session.hpp"
 #include "engine/worker/worker.hpp"
 
@@ -81,6 +83,8 @@ class Sessions {
     CHECK(report->outcomes == std::map<Outcome, std::int64_t>{{Outcome::kOk, 2}});
   }
 
+  [[nodiscard]] Store& store() const { return *store_; }
+
   SpareProcesses spare;
   TuneRequest request;
 
@@ -88,6 +92,12 @@ class Sessions {
   fs::path folder_;
   std::unique_ptr<Store> store_;
 };
+
+/// In place of a worker that is ready for another use: it ends when it is asked.
+Script worn_out() {
+  const std::size_t reset = wire::encode({{"op", "reset"}}).size();
+  return Script("head -c " + std::to_string(reset) + " <&3 >/dev/null; head -c 1 <&3 >/dev/null");
+}
 
 }  // namespace
 
@@ -146,8 +156,7 @@ TEST_CASE("sessions one after another have the same processes, and each its own 
 }
 
 TEST_CASE("a session whose spare process will not do takes a new one") {
-  const std::size_t reset = wire::encode({{"op", "reset"}}).size();
-  const Script worker("head -c " + std::to_string(reset) + " <&3 >/dev/null; head -c 1 <&3 >/dev/null");  // it ends when it is asked
+  const Script worker = worn_out();
   Sessions sessions;
   sessions.request.device.info.compile_overlaps = true;
   asio::io_context context;
@@ -155,6 +164,29 @@ TEST_CASE("a session whose spare process will not do takes a new one") {
   sessions.spare.put(worker.start(context), real, sessions.request.device.info);
   CHECK(sessions.spare.size() == 1);
   sessions.run(4096);
+  CHECK(sessions.spare.size() >= 1);  // the new one is as good as any
+  while (const std::unique_ptr<WorkerProcess> left = sessions.spare.take(context, real, sessions.request.device.info)) {
+    CHECK(left->called() == "hone-worker");
+  }
+}
+
+TEST_CASE("a kernel of an operation whose spare process will not do takes a new one, though it waits for its turn") {
+  const Script worker = worn_out();
+  Sessions sessions;
+  asio::io_context context;
+  const Operation matmul = find_operation("matmul").value();
+  TuneRequest common = sessions.request;
+  common.device.info.compile_overlaps = true;
+  common.budget = {.seconds = std::nullopt, .trials = 6};
+  common.problem = make_problem(*matmul.definition, DType::kF32, {{"m", 8}, {"n", 16}, {"k", 32}}).value();
+  for (int i = 0; i < 4; ++i) {
+    sessions.spare.put(worker.start(context), find_worker().value(), common.device.info);
+  }
+  const Result<OperationReport> report =
+      tune(OperationRequest{.operation = &matmul, .problem = common.problem, .common = common}, sessions.store(), builtin_registry());
+  REQUIRE_MESSAGE(report.ok(), report.error().message);
+  CHECK(report->winner.has_value());
+  CHECK(std::ranges::none_of(report->kernels, [](const KernelReport& kernel) { return kernel.part == Part::kFailed; }));
 }
 
 }  // namespace hone
