@@ -345,14 +345,14 @@ class OperationSession {
   Result<void> decide() {
     const std::optional<double> best = entrants_.best_us();
     std::vector<Entrant*> finalists;
-    Result<void> failed;  // a final round
+    Result<void> final_rounds;  // the last one that failed
     for (const auto& entrant : entrants_) {
       const std::optional<double>& own = entrant->session->best_us();
       of(*entrant).best_us = own;
       if (!entrant->out && own && *own <= kFinalMargin * *best) {
         const Result<void> done = final_round(*entrant);
         HONE_TRY(contain_failure(*entrant, done));
-        failed = done ? failed : done;
+        final_rounds = done ? final_rounds : done;
       } else {
         of(*entrant).part = entrant->out ? of(*entrant).part : Part::kBehind;
         HONE_TRY(entrant->session->close());
@@ -362,11 +362,7 @@ class OperationSession {
         finalists.push_back(entrant.get());
       }
     }
-    if (finalists.empty() && !failed) {
-      HONE_TRY(keep_best(true));  // right, though not measured side by side
-      return failed;
-    }
-    return crown(finalists);
+    return finalists.empty() ? final_rounds : crown(finalists);
   }
 
   Result<void> final_round(Entrant& entrant) {
@@ -428,9 +424,8 @@ class OperationSession {
     return store_.put_operation_record(key(), record);
   }
 
-  /// Of a session that was asked to stop, or has no final round: each kernel's best so far, and which is the fastest where nothing is known
-  /// yet. `failed`: of those, too, that failed after their default was right.
-  Result<void> keep_best(bool failed = false) {
+  /// Of a session that was asked to stop: each kernel's best so far, and which is the fastest where nothing is known yet.
+  Result<void> keep_best() {
     report_.interrupted = true;
     const Entrant* best = nullptr;
     if (!knows_serving()) {
@@ -439,10 +434,9 @@ class OperationSession {
     for (const auto& entrant : entrants_) {
       const std::optional<double>& own = entrant->session->best_us();
       of(*entrant).best_us = own;
-      const bool has_failed = of(*entrant).part == Part::kFailed;
-      if (own && (!has_failed || (failed && !entrant->session->default_error()))) {
+      if (own && of(*entrant).part != Part::kFailed) {
         HONE_TRY(entrant->session->keep_best());
-        of(*entrant).part = has_failed ? Part::kFailed : Part::kBehind;
+        of(*entrant).part = Part::kBehind;
         best = best == nullptr || *own < *best->session->best_us() ? entrant.get() : best;
       }
     }

@@ -22,7 +22,7 @@ constexpr double kFirstStarts = 1.5;        // times what a search takes to begi
 constexpr double kFirstShares = 0.5;        // of what is left: if they take no more, first shares come before all else
 constexpr double kScarce = 0.7;             // of what is left: if they take more, they are whole
 constexpr double kSearchOfWhole = 0.85;     // the rest of a whole slice is its final round
-constexpr double kNothing = 0.1;            // of a slice: what is left of a budget is not worth a start
+constexpr double kNothing = 0.1;            // of a first share: what is left of a budget is not worth a start
 
 bool is_timed(const Contender& contender) { return !contender.best_us.empty() && std::isfinite(contender.best_us.back()); }
 
@@ -30,7 +30,7 @@ double cost_of_trial(const Contender& contender) {
   return contender.cost / static_cast<double>(std::max<std::size_t>(1, contender.best_us.size()));
 }
 
-/// Stands for those that nobody has timed.
+/// What is expected of a problem that nobody has timed, from those that were.
 class Untried {
  public:
   Untried(std::span<const Contender> contenders, double share) : share_(share) {
@@ -107,7 +107,7 @@ WorkloadSchedule::WorkloadSchedule(Split split, std::size_t contenders, double b
 std::optional<Slice> WorkloadSchedule::next(std::span<const Contender> contenders) const {
   double left = budget_;
   for (const Contender& contender : contenders) {
-    left -= contender.cost + (contender.cost > 0.0 && !contender.is_finished ? contender.start : 0.0);
+    left -= contender.cost + (contender.cost > 0.0 && !contender.is_finished ? contender.final_round : 0.0);
   }
   if (left <= kNothing * share_) {
     return std::nullopt;
@@ -144,6 +144,9 @@ std::optional<Slice> WorkloadSchedule::next_by_gain(std::span<const Contender> c
       continue;
     }
     const double first = untried.first_share(contender);
+    if (is_new(contender) && untried.start(contender) > left) {
+      continue;
+    }
     Slice slice{i, first};
     std::pair rank{false, -1.0};
     if (is_new(contender)) {

@@ -28,6 +28,7 @@ struct Contender {
   bool can_go_on = true;        ///< false: nothing is left to try, or it has failed
   double work = 0.0;            ///< of a launch, in a unit that all have in common; 0: not known
   double start = 0.0;           ///< cost until each of its kernels had had a trial; 0: not known, or nothing
+  double final_round = 0.0;     ///< what it is expected to cost, with what it takes to begin again
   bool is_finished = false;     ///< it has had its final round, or will have none
 };
 

@@ -38,14 +38,18 @@ struct Item {
   std::optional<OperationChoice> before;  ///< what an application got before the run
   ItemSessions sessions;                  ///< of this run
   double session_seconds = 0.0;           ///< of the sessions, which run side by side
-  std::set<std::string> tried;            ///< kernels that have had a trial
+  std::set<std::string> tried;            ///< kernels that had a trial in the first slice of this run
   bool finished = false;
 };
 
-/// Of a launch, in bytes: operations and the launch itself count as what a device moves meanwhile; matrix units take narrow types.
+/// Of a launch, in bytes, or 0 where the kernel has no cost: operations and the launch itself count as what a device moves meanwhile;
+/// matrix units take narrow types.
 double work_of_launch(const WorkloadItem& item) {
   constexpr double kLaunch = 4e6, kFlopsForByte = 20.0, kNarrowFlopsForByte = 300.0;
   const Work work = work_of(*item.operation->definition, item.problem);
+  if (work.bytes == 0.0 && work.flops == 0.0) {
+    return 0.0;
+  }
   return kLaunch + std::max(work.bytes, work.flops / (size_of(item.problem.dtype.first()) <= 2 ? kNarrowFlopsForByte : kFlopsForByte));
 }
 
@@ -335,7 +339,7 @@ class WorkloadSession {
       if (in_seconds()) {
         const double share = (*request_.budget.seconds - seconds()) * contenders_[i].cost / waiting;
         waiting -= contenders_[i].cost;
-        const double least = kLeastForItem + contenders_[i].start;
+        const double least = std::max(kLeastForItem, contenders_[i].final_round);
         budget.seconds = items_[i].session_seconds + std::clamp(share, least, least + kMostForItem * items_[i].session_seconds);
       } else {
         budget.trials = report_.items[i].trials;
@@ -368,11 +372,13 @@ class WorkloadSession {
   Result<void> run_session(std::size_t i, const Budget& budget, bool whole) {
     const auto begin = WorkloadClock::now();
     add_libraries_of(i);
-    const bool finishing = whole && !items_[i].sessions.empty();
+    const bool finishing = whole && request_.split == Split::kGain && !items_[i].sessions.empty();
+    const bool is_first = items_[i].tried.empty();  // of this run
+    const double earlier = items_[i].session_seconds;
     tell_progress(i, finishing);
     TuneRequest common = request_.common;
     common.budget = budget;
-    if (!whole) {
+    if (request_.split == Split::kGain && !finishing) {
       common.expected_budget = expected_budget(budget);
     }
     common.first = first_of(i);
@@ -381,10 +387,11 @@ class WorkloadSession {
     common.resume = request_.common.resume || !items_[i].sessions.empty();
     common.keep_best = true;
     common.spare = &spare_;
-    common.on_progress = [this, i, finishing](const Progress& progress) {
+    common.on_progress = [this, i, finishing, is_first, earlier](const Progress& progress) {
       contenders_[i].best_us.resize(static_cast<std::size_t>(progress.trials), progress.best_us.value_or(kUnmeasured));
-      if (in_seconds() && items_[i].tried.insert(progress.kernel).second) {
-        contenders_[i].start = progress.elapsed_seconds;
+      if (in_seconds() && is_first && items_[i].tried.insert(progress.kernel).second) {
+        contenders_[i].start = progress.elapsed_seconds - earlier;
+        contenders_[i].final_round = contenders_[i].start + kLeastForItem;
       }
       tell_progress(i, finishing);
     };

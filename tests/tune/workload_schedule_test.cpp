@@ -159,17 +159,17 @@ TEST_CASE("first shares that hardly fit into the budget have their final round a
   CHECK_FALSE(schedule.next(contenders)->is_whole);  // nobody knows yet what it takes to begin
   contenders[0] = level(1.0, 10);
   contenders[0].work = 1.0;
-  contenders[0].start = 10.0;
+  contenders[0].start = contenders[0].final_round = 10.0;
   std::optional<Slice> slice = schedule.next(contenders);
   CHECK(slice->is_whole);
   CHECK(slice->cost == doctest::Approx(15.0 / 0.85));
-  contenders[0].start = 4.0;
+  contenders[0].start = contenders[0].final_round = 4.0;
   slice = schedule.next(contenders);
   CHECK_FALSE(slice->is_whole);
   CHECK(slice->cost == doctest::Approx(6.0));
   for (std::size_t i = 1; i < contenders.size(); ++i) {
     contenders[i] = level(1.0, 10);
-    contenders[i].start = 6.0;
+    contenders[i].start = contenders[i].final_round = 6.0;
   }
   CHECK_FALSE(schedule.next(contenders).has_value());  // 40 of 60 are spent, and 22 wait for final rounds
   contenders[3].is_finished = true;
