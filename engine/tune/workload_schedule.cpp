@@ -33,7 +33,7 @@ double cost_of_trial(const Contender& contender) {
 /// What is expected of a problem that nobody has timed, from those that were.
 class Untried {
  public:
-  Untried(std::span<const Contender> contenders, double share) : share_(share) {
+  Untried(std::span<const Contender> contenders, double share, double start) : share_(share), start_(start) {
     std::vector<double> trials, rates;
     for (const Contender& contender : contenders) {
       if (is_timed(contender)) {
@@ -54,7 +54,7 @@ class Untried {
       return timed->work > 0.0 && contender.work > 0.0 ? std::abs(std::log(timed->work / contender.work)) : 0.0;
     };
     const auto nearest = std::ranges::min_element(timed_, {}, distance);
-    return nearest == timed_.end() ? 0.0 : (*nearest)->start;
+    return nearest == timed_.end() ? start_ : (*nearest)->start;
   }
   [[nodiscard]] double first_share(const Contender& contender) const { return std::max(share_, kFirstStarts * start(contender)); }
 
@@ -72,7 +72,7 @@ class Untried {
     return all.empty() ? std::nullopt : std::optional(all[(all.size() - 1) / 2]);
   }
 
-  double share_, trial_ = 0.0, us_of_work_ = 1.0;
+  double share_, start_, trial_ = 0.0, us_of_work_ = 1.0;
   std::vector<const Contender*> timed_;
 };
 
@@ -101,8 +101,11 @@ double expected_drop(const Contender& contender, double cost) {
   return contender.weight * (contender.best_us.back() - hopeful_us({.times_us = contender.best_us}, more));
 }
 
-WorkloadSchedule::WorkloadSchedule(Split split, std::size_t contenders, double budget)
-    : split_(split), budget_(budget), share_(budget / static_cast<double>(std::max<std::size_t>(1, contenders)) * kShareOfEven) {}
+WorkloadSchedule::WorkloadSchedule(Split split, std::size_t contenders, double budget, double start)
+    : split_(split),
+      budget_(budget),
+      share_(budget / static_cast<double>(std::max<std::size_t>(1, contenders)) * kShareOfEven),
+      start_(start) {}
 
 std::optional<Slice> WorkloadSchedule::next(std::span<const Contender> contenders) const {
   double left = budget_;
@@ -130,7 +133,7 @@ std::optional<Slice> WorkloadSchedule::next_evenly(std::span<const Contender> co
 }
 
 std::optional<Slice> WorkloadSchedule::next_by_gain(std::span<const Contender> contenders, double left) const {
-  const Untried untried(contenders, share_);
+  const Untried untried(contenders, share_, start_);
   double parts = 0.0, wholes = 0.0;  // of all that are new
   for (const Contender& contender : contenders) {
     parts += is_new(contender) ? untried.first_share(contender) + untried.start(contender) : 0.0;

@@ -46,8 +46,8 @@ double expected_drop(const Contender& contender, double cost);
 /// Looks at what the contenders have come to and at nothing else, so that it goes on where an interrupted run stopped.
 class WorkloadSchedule {
  public:
-  /// `budget`: for all contenders, their final rounds included.
-  WorkloadSchedule(Split split, std::size_t contenders, double budget);
+  /// `budget`: for all contenders, their final rounds included. `start`: what a search is expected to take to begin until one has.
+  WorkloadSchedule(Split split, std::size_t contenders, double budget, double start = 0.0);
 
   /// Who is next; nothing where the budget is spent or nobody can go on. Ties go by the order of contenders. What final rounds of those
   /// that have begun are expected to cost is kept for them. Of an even split all slices are whole.
@@ -62,7 +62,7 @@ class WorkloadSchedule {
   [[nodiscard]] std::optional<Slice> next_by_gain(std::span<const Contender> contenders, double left) const;
 
   Split split_;
-  double budget_, share_;
+  double budget_, share_, start_;
 };
 
 }  // namespace hone

@@ -26,6 +26,8 @@ using WorkloadClock = std::chrono::steady_clock;
 
 constexpr double kUnmeasured = std::numeric_limits<double>::infinity();
 constexpr double kSearchOfBudget = 0.85;      // the rest of a budget in seconds is for final rounds
+constexpr double kUsualStart = 1.0;           // seconds until each kernel of a problem has had a trial
+constexpr double kStartsOfFinal = 0.6;        // of what a search takes to begin, that its final round does: all is compiled
 constexpr double kLeastForItem = 0.3;         // seconds of a final round, beyond what it takes to begin,
 constexpr double kMostForItem = 0.2;          // and of what its item was searched for
 constexpr std::size_t kShippedProposals = 4;  // of portfolios that came with Hone, for each kernel
@@ -295,7 +297,7 @@ class WorkloadSession {
       taking_part += contenders_[i].can_go_on || items_[i].finished ? 1 : 0;
     }
     even_share_ = (in_seconds() ? kSearchOfBudget : 1.0) * budget() / static_cast<double>(std::max<std::size_t>(1, taking_part));
-    const WorkloadSchedule schedule(request_.split, taking_part, budget());
+    const WorkloadSchedule schedule(request_.split, taking_part, budget(), in_seconds() ? kUsualStart : 0.0);
     while (!stopped() && !is_out_of_trials()) {
       const std::optional<Slice> slice = schedule.next(contenders_);
       if (!slice) {
@@ -391,7 +393,7 @@ class WorkloadSession {
       contenders_[i].best_us.resize(static_cast<std::size_t>(progress.trials), progress.best_us.value_or(kUnmeasured));
       if (in_seconds() && is_first && items_[i].tried.insert(progress.kernel).second) {
         contenders_[i].start = progress.elapsed_seconds - earlier;
-        contenders_[i].final_round = contenders_[i].start + kLeastForItem;
+        contenders_[i].final_round = kStartsOfFinal * contenders_[i].start + kLeastForItem;
       }
       tell_progress(i, finishing);
     };

@@ -156,7 +156,8 @@ TEST_CASE("a first share is worth what searches take to begin") {
 TEST_CASE("first shares that hardly fit into the budget have their final round at once, others have it kept for them") {
   const WorkloadSchedule schedule(Split::kGain, 4, 60.0);
   std::vector<Contender> contenders(4, Contender{.weight = 1.0, .best_us = {}, .work = 1.0});
-  CHECK_FALSE(schedule.next(contenders)->is_whole);  // nobody knows yet what it takes to begin
+  CHECK_FALSE(schedule.next(contenders)->is_whole);                                 // nobody knows yet what it takes to begin,
+  CHECK(WorkloadSchedule(Split::kGain, 4, 60.0, 10.0).next(contenders)->is_whole);  // or somebody does
   contenders[0] = level(1.0, 10);
   contenders[0].work = 1.0;
   contenders[0].start = contenders[0].final_round = 10.0;
