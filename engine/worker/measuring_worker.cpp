@@ -72,14 +72,6 @@ Result<void> MeasuringWorker::make_bench(const Message& request) {
   return {};
 }
 
-std::unique_ptr<Device> MeasuringWorker::release_device() && {
-  bench_.reset();
-  for (std::vector<Small>* const problems : {&ragged_, &regular_, &provoking_}) {
-    problems->clear();
-  }
-  return std::move(device_);
-}
-
 std::size_t MeasuringWorker::bytes() const {
   std::size_t sum = bench_->bytes();
   for (const Small& ragged : ragged_) {

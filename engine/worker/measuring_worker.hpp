@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/device/device.hpp"
@@ -33,8 +34,8 @@ class MeasuringWorker {
   wire::Message trial(const wire::Message& request);
   /// The counters of one configuration, which a trial found right. What counts may slow down later launches: the process's last request.
   wire::Message count(const wire::Message& request);
-  /// Lets go of all buffers, and leaves the device open.
-  std::unique_ptr<Device> release_device() &&;
+  /// The open device, for another. What still uses it ends with this worker, and the device must outlive that.
+  std::unique_ptr<Device> release_device() && { return std::move(device_); }
   /// Device memory of the benches.
   [[nodiscard]] std::size_t bytes() const;
   /// Several, on fresh inputs and timed in turns.
