@@ -23,13 +23,9 @@ constexpr double kRangeMemoryShare = 0.1;                     // of the device's
 constexpr std::uint64_t kOthers = 1 << 20;  // of the sequence of shapes, where those begin that are used for no shape alone
 constexpr std::uint64_t kLargeShare = 3;    // one in so many is drawn from the range's large end
 
-/// Bytes and operations in a common measure.
-double amount_of(const Work& work) {
-  constexpr double kFlopsForByte = 20.0;
-  return std::max({1.0, work.bytes, work.flops / kFlopsForByte});
-}
-
 }  // namespace
+
+double amount_of(const Work& work, double flops_for_byte) { return std::max({1.0, work.bytes, work.flops / flops_for_byte}); }
 
 Work work_of(const KernelSpec& spec, const Problem& problem) {
   const Bindings bound = bindings(problem);

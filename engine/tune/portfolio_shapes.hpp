@@ -17,6 +17,8 @@ namespace hone {
 
 /// What one call of a kernel does with a problem.
 Work work_of(const KernelSpec& spec, const Problem& problem);
+/// Bytes and operations in a common measure, bytes: so many operations take as long as to move one. At least 1.
+double amount_of(const Work& work, double flops_for_byte = 20.0);
 
 class PortfolioShapes {
  public:

@@ -44,15 +44,13 @@ struct Item {
   bool finished = false;
 };
 
-/// Of a launch, in bytes, or 0 where the kernel has no cost: operations and the launch itself count as what a device moves meanwhile;
-/// matrix units take narrow types.
+/// Of a launch, or 0 where the kernel has no cost. The launch itself counts as what a device moves meanwhile; matrix units take narrow
+/// types.
 double work_of_launch(const WorkloadItem& item) {
   constexpr double kLaunch = 4e6, kFlopsForByte = 20.0, kNarrowFlopsForByte = 300.0;
   const Work work = work_of(*item.operation->definition, item.problem);
-  if (work.bytes == 0.0 && work.flops == 0.0) {
-    return 0.0;
-  }
-  return kLaunch + std::max(work.bytes, work.flops / (size_of(item.problem.dtype.first()) <= 2 ? kNarrowFlopsForByte : kFlopsForByte));
+  const bool is_narrow = size_of(item.problem.dtype.first()) <= 2;
+  return work.bytes + work.flops == 0.0 ? 0.0 : kLaunch + amount_of(work, is_narrow ? kNarrowFlopsForByte : kFlopsForByte);
 }
 
 double seconds_since(WorkloadClock::time_point begin) { return std::chrono::duration<double>(WorkloadClock::now() - begin).count(); }
