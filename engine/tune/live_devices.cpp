@@ -20,7 +20,7 @@ void LiveEvaluator::add_lane(const DeviceInfo& info, const WorkerCommand& comman
   setup["near"] = !request_.more_devices.empty();
   lanes_.push_back(std::make_unique<DeviceLane>(
       lanes_.size(), info,
-      std::make_unique<DeviceWorkers>(context_, command, std::move(setup), info, events_of(lanes_.size()), request_.spare)));
+      std::make_unique<DeviceWorkers>(context_, command, std::move(setup), info, events_of(lanes_.size()), request_.idle_workers)));
 }
 
 std::size_t LiveEvaluator::taking_part() const {

@@ -10,13 +10,13 @@
 namespace hone {
 
 std::vector<std::string> add_libraries(Operation& operation, std::deque<KernelSpec>& specs, const Registry::Found& device,
-                                       const Problem& problem, std::span<const std::string> without, SpareProcesses* spare) {
+                                       const Problem& problem, std::span<const std::string> without, IdleWorkers* idle_workers) {
   std::vector<std::string> notes;
   for (const LibraryKernel* const library : device.plugin->libraries()) {
     if (library->operation() != operation.name || std::ranges::find(without, library->name()) != without.end()) {
       continue;
     }
-    Result<KernelSpec> spec = library_spec_in_worker(*library, device, problem, spare);
+    Result<KernelSpec> spec = library_spec_in_worker(*library, device, problem, idle_workers);
     if (spec) {
       operation.implementations.push_back(&specs.emplace_back(*std::move(spec)));
     } else if (spec.error().code != ErrorCode::kUnavailable) {  // that it is not here is said by hone doctor

@@ -11,12 +11,13 @@
 
 namespace hone {
 
-class SpareProcesses;
+class IdleWorkers;
 
 /// Each library of the device that implements the operation is asked in a worker and joins it, with a kernel kept in `specs`; those in
-/// `without` are not asked, and one that is not here takes no part. The worker is of `spare`, if that is there. Returns why others take
-/// none.
+/// `without` are not asked, and one that is not here takes no part. The worker is of `idle_workers`, if that is there. Returns why others
+/// take none.
 std::vector<std::string> add_libraries(Operation& operation, std::deque<KernelSpec>& specs, const Registry::Found& device,
-                                       const Problem& problem, std::span<const std::string> without = {}, SpareProcesses* spare = nullptr);
+                                       const Problem& problem, std::span<const std::string> without = {},
+                                       IdleWorkers* idle_workers = nullptr);
 
 }  // namespace hone

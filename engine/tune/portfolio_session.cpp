@@ -20,7 +20,7 @@
 #include "engine/tune/portfolio_table.hpp"
 #include "engine/tune/survey.hpp"
 #include "engine/tune/warm.hpp"
-#include "engine/worker/spare_processes.hpp"
+#include "engine/worker/idle_workers.hpp"
 
 namespace hone {
 namespace {
@@ -435,7 +435,7 @@ class PortfolioSession {
     common.first = std::move(first);
     common.keep_best = false;
     common.on_progress = nullptr;
-    common.spare = &spare_;
+    common.idle_workers = &idle_workers_;
     HONE_ASSIGN(common.problem, shapes_.problem_at(shape));
     const auto begin = PortfolioClock::now();
     TrialTimes times;
@@ -561,7 +561,7 @@ class PortfolioSession {
   PortfolioProposals proposals_{request_, table_, shapes_};
   PortfolioComparisons comparisons_{table_, shapes_, proposals_};
   std::set<PortfolioMember> planned_;                       ///< that comparisons were planned for
-  SpareProcesses spare_;                                    ///< for the sessions; surveys have their own processes
+  IdleWorkers idle_workers_;                                ///< for the sessions; surveys have their own processes
   std::map<std::string, std::unique_ptr<Survey>> surveys_;  ///< by kernel
   double explored_ = 0.0, compared_ = 0.0;                  ///< of spent_here(): by sessions, by comparisons
   std::int64_t trials_ = 0;                                 ///< of this run

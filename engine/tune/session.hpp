@@ -22,8 +22,8 @@
 
 namespace hone {
 
+class IdleWorkers;
 class RecordedSpace;
-class SpareProcesses;
 struct SessionEvent;
 
 /// What a session is doing.
@@ -89,7 +89,7 @@ struct TuneRequest {
   int compile_workers = 0;  ///< 0: as many as the host has cores, less one for each of several devices
   MeasureSettings measure;
   std::optional<Sanitizer> sanitizer = {};  ///< the measuring worker runs under it
-  SpareProcesses* spare = nullptr;          ///< what a run of several sessions hands on from one to the next
+  IdleWorkers* idle_workers = nullptr;      ///< what a run of several sessions hands on from one to the next
   const RecordedSpace* recorded = nullptr;  ///< replay: trials are answered from here
   std::function<void(const Progress&)> on_progress;
   std::function<void(const SessionEvent&)> on_event =

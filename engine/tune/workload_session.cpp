@@ -17,7 +17,7 @@
 #include "engine/tune/participants.hpp"
 #include "engine/tune/portfolio_shapes.hpp"
 #include "engine/tune/workload_account.hpp"
-#include "engine/worker/spare_processes.hpp"
+#include "engine/worker/idle_workers.hpp"
 
 namespace hone {
 namespace {
@@ -124,8 +124,8 @@ class WorkloadSession {
   /// Asking a library for its functions takes a process: not before the item's turn.
   void add_libraries_of(std::size_t i) {
     if (!std::exchange(items_[i].has_libraries, true)) {
-      static_cast<void>(
-          add_libraries(items_[i].operation, library_specs_, request_.common.device, request_.items[i].problem, request_.without, &spare_));
+      static_cast<void>(add_libraries(items_[i].operation, library_specs_, request_.common.device, request_.items[i].problem,
+                                      request_.without, &idle_workers_));
     }
   }
 
@@ -386,7 +386,7 @@ class WorkloadSession {
     common.finish = whole;
     common.resume = request_.common.resume || !items_[i].sessions.empty();
     common.keep_best = true;
-    common.spare = &spare_;
+    common.idle_workers = &idle_workers_;
     common.on_progress = [this, i, finishing, is_first, earlier](const Progress& progress) {
       contenders_[i].best_us.resize(static_cast<std::size_t>(progress.trials), progress.best_us.value_or(kUnmeasured));
       if (in_seconds() && is_first && items_[i].tried.insert(progress.kernel).second) {
@@ -492,7 +492,7 @@ class WorkloadSession {
   const Registry& registry_;
   WorkloadAccount account_;
   std::deque<KernelSpec> library_specs_;
-  SpareProcesses spare_;
+  IdleWorkers idle_workers_;
   std::string mark_;  ///< of the sessions of this workload and split
   std::vector<Item> items_;
   std::vector<Contender> contenders_;  ///< in the same order

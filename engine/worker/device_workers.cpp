@@ -13,20 +13,20 @@ constexpr int kMostStandbyFailures = 3, kMostFailures = 3;
 }  // namespace
 
 DeviceWorkers::DeviceWorkers(boost::asio::io_context& context, WorkerCommand measuring, wire::Message setup, const DeviceInfo& info,
-                             Events events, SpareProcesses* spare)
+                             Events events, IdleWorkers* idle_workers)
     : context_(context),
       measuring_(std::move(measuring)),
       setup_(std::move(setup)),
       info_(info),
       events_(std::move(events)),
-      spare_(spare),
-      takes_spares_(spare != nullptr),
+      idle_workers_(idle_workers),
+      takes_idle_(idle_workers != nullptr),
       lock_(info) {}
 
 DeviceWorkers::~DeviceWorkers() {
   for (std::unique_ptr<MeasuringProcess>* const process : {&active_, &standby_}) {
-    if (spare_ != nullptr && *process) {
-      spare_->put(std::move(**process).release(), measuring_, info_);
+    if (idle_workers_ != nullptr && *process) {
+      idle_workers_->put(std::move(**process).release(), measuring_, info_);
     }
   }
 }
@@ -79,13 +79,9 @@ Result<std::unique_ptr<MeasuringProcess>> DeviceWorkers::spawn(bool standby) {
   setup["dropped"] = dropped_;
   setup["generation"] = generation_++;
   const auto self = std::make_shared<const MeasuringProcess*>(nullptr);
-  std::unique_ptr<WorkerProcess> worker = takes_spares_ ? spare_->take(context_, measuring_, info_) : nullptr;
-  const bool reused = worker != nullptr;
-  if (!reused) {
-    HONE_ASSIGN(worker, WorkerProcess::spawn(context_, measuring_));
-  }
+  HONE_ASSIGN(TakenWorker worker, take_or_spawn(takes_idle_ ? idle_workers_ : nullptr, context_, measuring_, info_));
   std::unique_ptr<MeasuringProcess> process =
-      MeasuringProcess::start(std::move(worker), reused, setup,
+      MeasuringProcess::start(std::move(worker.process), worker.reused, setup,
                               {.ready = [this, self] { process_ready(*self); },
                                .failed = [this, self](Error why) { process_failed(*self, std::move(why)); },
                                .limits = events_.limits});
@@ -110,8 +106,8 @@ void DeviceWorkers::process_ready(const MeasuringProcess* which) {
 void DeviceWorkers::process_failed(const MeasuringProcess* which, Error why) {
   const bool is_worn = which->reused() && why.code != ErrorCode::kTimeout;
   if (is_worn) {
-    takes_spares_ = false;
-    spare_->clear();
+    takes_idle_ = false;
+    idle_workers_->clear();
   }
   if (which == standby_.get()) {
     failed_ = std::move(standby_);  // it is in the middle of a call

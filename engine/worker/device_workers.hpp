@@ -7,10 +7,10 @@
 #include <optional>
 
 #include "engine/worker/device_lock.hpp"
+#include "engine/worker/idle_workers.hpp"
 #include "engine/worker/measuring_process.hpp"
 #include "engine/worker/measuring_workers.hpp"
 #include "engine/worker/reference_compiler.hpp"
-#include "engine/worker/spare_processes.hpp"
 
 namespace hone {
 
@@ -27,10 +27,10 @@ class DeviceWorkers final : public MeasuringWorkers {
   };
 
   /// `setup` is the first request to every worker, without "measure". `measuring` is how those that measure are started, maybe under a
-  /// tool; the one that compiles the reference is started by itself. Processes come from `spare`, if that is there and has one, and go
-  /// back to it.
+  /// tool; the one that compiles the reference is started by itself. Processes come from `idle_workers`, if that is there and has one, and
+  /// go back to it.
   DeviceWorkers(boost::asio::io_context& context, WorkerCommand measuring, wire::Message setup, const DeviceInfo& info, Events events,
-                SpareProcesses* spare = nullptr);
+                IdleWorkers* idle_workers = nullptr);
   ~DeviceWorkers() override;
   DeviceWorkers(const DeviceWorkers&) = delete;
   DeviceWorkers& operator=(const DeviceWorkers&) = delete;
@@ -62,8 +62,8 @@ class DeviceWorkers final : public MeasuringWorkers {
   wire::Message setup_;
   DeviceInfo info_;
   Events events_;
-  SpareProcesses* spare_;
-  bool takes_spares_;  ///< until one of them will not do
+  IdleWorkers* idle_workers_;
+  bool takes_idle_;  ///< until one of them will not do
   DeviceLock lock_;
   std::unique_ptr<ReferenceCompiler> reference_compiler_;
   std::unique_ptr<MeasuringProcess> active_, standby_, failed_;

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "engine/reader/kernel_file.hpp"
-#include "engine/worker/spare_processes.hpp"
+#include "engine/worker/idle_workers.hpp"
 #include "engine/worker/worker.hpp"
 #include "engine/worker/worker_process.hpp"
 
@@ -55,22 +55,19 @@ Result<KernelSpec> read_kernel_file_in_worker(const std::filesystem::path& file,
 }
 
 Result<KernelSpec> library_spec_in_worker(const LibraryKernel& library, const Registry::Found& device, const Problem& problem,
-                                          SpareProcesses* spare) {
+                                          IdleWorkers* idle_workers) {
   HONE_ASSIGN(const std::filesystem::path executable, find_worker());
   boost::asio::io_context context;
-  std::unique_ptr<WorkerProcess> worker = spare != nullptr ? spare->take(context, executable, device.info) : nullptr;
-  if (!worker) {
-    HONE_ASSIGN(worker, WorkerProcess::spawn(context, executable));
-  }
-  HONE_ASSIGN(const wire::ReadResult answer, ask(*worker, context,
+  HONE_ASSIGN(TakenWorker worker, take_or_spawn(idle_workers, context, executable, device.info));
+  HONE_ASSIGN(const wire::ReadResult answer, ask(*worker.process, context,
                                                  {{"op", "library"},
                                                   {"library", std::string(library.name())},
                                                   {"device", wire::to_message(device.info)},
                                                   {"plugin", device.plugin->file().string()},
                                                   {"problem", wire::to_message(problem)}},
                                                  kLibrarySeconds));
-  if (spare != nullptr) {
-    spare->put(std::move(worker), executable, device.info);
+  if (idle_workers != nullptr) {
+    idle_workers->put(std::move(worker.process), executable, device.info);
   }
   if (!answer.spec) {
     return answer.spec.error();

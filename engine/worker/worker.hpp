@@ -11,7 +11,7 @@
 
 namespace hone {
 
-class SpareProcesses;
+class IdleWorkers;
 
 /// Where hone-worker is: $HONE_WORKER, which must be one; else beside the library or the program, where they were installed together, where
 /// Hone was configured to go, or beside a `hone` in PATH. Error: the places that were tried.
@@ -24,8 +24,8 @@ int serve_worker(int socket, Registry registry);
 /// read_kernel_file in a worker process, with a deadline and limits of memory: for a file that nobody vouches for.
 Result<KernelSpec> read_kernel_file_in_worker(const std::filesystem::path& file, const ReadOptions& options = {});
 
-/// library_spec_for in a worker process, with a deadline: it opens the device, unless it is one of `spare`. Errors: as there.
+/// library_spec_for in a worker process, with a deadline: it opens the device, unless it is one of `idle_workers`. Errors: as there.
 Result<KernelSpec> library_spec_in_worker(const LibraryKernel& library, const Registry::Found& device, const Problem& problem,
-                                          SpareProcesses* spare = nullptr);
+                                          IdleWorkers* idle_workers = nullptr);
 
 }  // namespace hone

@@ -1,8 +1,7 @@
 // Processes that sessions hand on.
-#include "engine/worker/spare_processes.hpp"
+#include "engine/worker/idle_workers.hpp"
 
 #include <doctest/doctest.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,12 +12,14 @@
 #include "engine/tune/operation_session.hpp"
 #include "engine/tune/session.hpp"
 #include "engine/worker/worker.hpp"
+#include "tests/worker/worker_script.hpp"
 
 namespace hone {
 namespace {
 
 namespace asio = boost::asio;
 namespace fs = std::filesystem;
+using test::WorkerScript;
 
 DeviceInfo device(const std::string& id) {
   DeviceInfo info;
@@ -26,25 +27,6 @@ DeviceInfo device(const std::string& id) {
   info.id = id;
   return info;
 }
-
-/// In place of a worker, with a name of its own.
-class Script {
- public:
-  explicit Script(const std::string& body)
-      : path_(fs::temp_directory_path() / ("hone_spare_" + std::to_string(::getpid()) + "_" + std::to_string(count_++))) {
-    std::ofstream(path_) << "#!/bin/sh\n" << body << "\n";
-    ::chmod(path_.c_str(), 0755);
-  }
-  ~Script() { fs::remove(path_); }
-  [[nodiscard]] const fs::path& path() const { return path_; }
-  [[nodiscard]] std::unique_ptr<WorkerProcess> start(asio::io_context& context) const {
-    return WorkerProcess::spawn(context, path_).value();
-  }
-
- private:
-  static inline int count_ = 0;
-  fs::path path_;
-};
 
 constexpr const char* kDouble = R"cuda(#include <hone/kernel.h>
 struct Problem { long n = 64; };
@@ -67,7 +49,7 @@ class Sessions {
     request.spec = read_kernel_file(folder_ / "twice.cu").value();
     request.device = builtin_registry().device("cpu").value();
     request.budget = {.seconds = std::nullopt, .trials = 2};
-    request.spare = &spare;
+    request.idle_workers = &idle;
     store_ = open_store(folder_ / "store.db", StoreMode::kReadWrite).value();
   }
   ~Sessions() {
@@ -85,7 +67,7 @@ class Sessions {
 
   [[nodiscard]] Store& store() const { return *store_; }
 
-  SpareProcesses spare;
+  IdleWorkers idle;
   TuneRequest request;
 
  private:
@@ -94,84 +76,84 @@ class Sessions {
 };
 
 /// In place of a worker that is ready for another use: it ends when it is asked.
-Script worn_out() {
+WorkerScript worn_out() {
   const std::size_t reset = wire::encode({{"op", "reset"}}).size();
-  return Script("head -c " + std::to_string(reset) + " <&3 >/dev/null; head -c 1 <&3 >/dev/null");
+  return WorkerScript("head -c " + std::to_string(reset) + " <&3 >/dev/null; head -c 1 <&3 >/dev/null");
 }
 
 }  // namespace
 
 TEST_CASE("a process is handed on to who measures on the same device, once") {
-  const Script worker("sleep 1000");
+  const WorkerScript worker("sleep 1000");
   asio::io_context mine, next;
-  SpareProcesses spare;
-  spare.put(worker.start(mine), worker.path(), device("gpu:0"));
-  CHECK(spare.take(next, worker.path(), device("gpu:1")) == nullptr);
-  CHECK(spare.take(next, fs::path("/another/worker"), device("gpu:0")) == nullptr);
-  const std::unique_ptr<WorkerProcess> taken = spare.take(next, worker.path(), device("gpu:0"));
+  IdleWorkers idle;
+  idle.put(worker.start(mine), worker.path(), device("gpu:0"));
+  CHECK(idle.take(next, worker.path(), device("gpu:1")) == nullptr);
+  CHECK(idle.take(next, fs::path("/another/worker"), device("gpu:0")) == nullptr);
+  const std::unique_ptr<WorkerProcess> taken = idle.take(next, worker.path(), device("gpu:0"));
   REQUIRE(taken != nullptr);
   CHECK(taken->is_sound());
-  CHECK(spare.take(next, worker.path(), device("gpu:0")) == nullptr);
+  CHECK(idle.take(next, worker.path(), device("gpu:0")) == nullptr);
 }
 
 TEST_CASE("a process that has ended meanwhile is not handed on") {
-  const Script worker("head -c 1 <&3 >/dev/null");  // it ends with the first thing that it is told
+  const WorkerScript worker("head -c 1 <&3 >/dev/null");  // it ends with the first thing that it is told
   asio::io_context context;
-  SpareProcesses spare;
-  spare.put(worker.start(context), worker.path(), device("gpu:0"));
-  while (spare.size() > 0 && spare.take(context, worker.path(), device("gpu:1")) == nullptr) {
+  IdleWorkers idle;
+  idle.put(worker.start(context), worker.path(), device("gpu:0"));
+  while (idle.size() > 0 && idle.take(context, worker.path(), device("gpu:1")) == nullptr) {
     ::usleep(1000);
   }
-  CHECK(spare.size() == 0);
+  CHECK(idle.size() == 0);
 }
 
 TEST_CASE("what ran candidates itself, or under a tool, is not kept, nor is more than memory is for") {
-  const Script worker("sleep 1000");
+  const WorkerScript worker("sleep 1000");
   asio::io_context context;
-  SpareProcesses spare;
+  IdleWorkers idle;
   DeviceInfo host = device("cpu");
   host.compile_overlaps = false;
-  spare.put(worker.start(context), worker.path(), host);
+  idle.put(worker.start(context), worker.path(), host);
   WorkerCommand watched(worker.path());
   watched.before = {worker.path().string()};
-  spare.put(worker.start(context), watched, device("gpu:0"));
-  CHECK(spare.size() == 0);
+  idle.put(worker.start(context), watched, device("gpu:0"));
+  CHECK(idle.size() == 0);
   for (int i = 0; i < 20; ++i) {
-    spare.put(worker.start(context), worker.path(), device("gpu:0"));
+    idle.put(worker.start(context), worker.path(), device("gpu:0"));
   }
-  CHECK(spare.size() == 10);
+  CHECK(idle.size() == 10);
 }
 
 TEST_CASE("sessions one after another have the same processes, and each its own problem") {
   Sessions sessions;
   sessions.request.device.info.compile_overlaps = true;  // as of a device that is not the host's cores
   sessions.run(4096);
-  const std::size_t left = sessions.spare.size();
+  const std::size_t left = sessions.idle.size();
   CHECK(left >= 1);
   CHECK(left <= 2);  // one stands by
   for (const std::int64_t n : {100, 1 << 16, 64, 5000}) {
     sessions.run(n);
   }
-  CHECK(sessions.spare.size() <= 2);
+  CHECK(sessions.idle.size() <= 2);
 }
 
-TEST_CASE("a session whose spare process will not do takes a new one") {
-  const Script worker = worn_out();
+TEST_CASE("a session whose idle worker will not do takes a new one") {
+  const WorkerScript worker = worn_out();
   Sessions sessions;
   sessions.request.device.info.compile_overlaps = true;
   asio::io_context context;
   const fs::path real = find_worker().value();
-  sessions.spare.put(worker.start(context), real, sessions.request.device.info);
-  CHECK(sessions.spare.size() == 1);
+  sessions.idle.put(worker.start(context), real, sessions.request.device.info);
+  CHECK(sessions.idle.size() == 1);
   sessions.run(4096);
-  CHECK(sessions.spare.size() >= 1);  // the new one is as good as any
-  while (const std::unique_ptr<WorkerProcess> left = sessions.spare.take(context, real, sessions.request.device.info)) {
+  CHECK(sessions.idle.size() >= 1);  // the new one is as good as any
+  while (const std::unique_ptr<WorkerProcess> left = sessions.idle.take(context, real, sessions.request.device.info)) {
     CHECK(left->called() == "hone-worker");
   }
 }
 
-TEST_CASE("a kernel of an operation whose spare process will not do takes a new one, though it waits for its turn") {
-  const Script worker = worn_out();
+TEST_CASE("a kernel of an operation whose idle worker will not do takes a new one, though it waits for its turn") {
+  const WorkerScript worker = worn_out();
   Sessions sessions;
   asio::io_context context;
   const Operation matmul = find_operation("matmul").value();
@@ -180,7 +162,7 @@ TEST_CASE("a kernel of an operation whose spare process will not do takes a new 
   common.budget = {.seconds = std::nullopt, .trials = 6};
   common.problem = make_problem(*matmul.definition, DType::kF32, {{"m", 8}, {"n", 16}, {"k", 32}}).value();
   for (int i = 0; i < 4; ++i) {
-    sessions.spare.put(worker.start(context), find_worker().value(), common.device.info);
+    sessions.idle.put(worker.start(context), find_worker().value(), common.device.info);
   }
   const Result<OperationReport> report =
       tune(OperationRequest{.operation = &matmul, .problem = common.problem, .common = common}, sessions.store(), builtin_registry());

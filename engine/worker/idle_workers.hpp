@@ -13,7 +13,7 @@ namespace hone {
 
 /// What sessions one after another hand on: to open a GPU and to compile the device's own code takes a process .3 to .6 s, and a run of
 /// many short sessions would pay that in each. Used by one thread at a time; must outlive the sessions that use it.
-class SpareProcesses {
+class IdleWorkers {
  public:
   /// A process that worked with the device, for whoever runs `context`; null where there is none.
   std::unique_ptr<WorkerProcess> take(boost::asio::io_context& context, const WorkerCommand& command, const DeviceInfo& info);
@@ -23,16 +23,25 @@ class SpareProcesses {
   void put(std::unique_ptr<WorkerProcess> process, const WorkerCommand& command, const DeviceInfo& info);
 
   /// Kills them all: what they hold of the device's memory is free then.
-  void clear() { spare_.clear(); }
-  [[nodiscard]] std::size_t size() const { return spare_.size(); }
+  void clear() { workers_.clear(); }
+  [[nodiscard]] std::size_t size() const { return workers_.size(); }
 
  private:
-  struct Spare {
+  struct Worker {
     std::string executable, device;
     std::unique_ptr<WorkerProcess> process;
   };
   boost::asio::io_context context_;  ///< nobody runs it: nothing is asked of a process that is kept here
-  std::vector<Spare> spare_;
+  std::vector<Worker> workers_;
 };
+
+struct TakenWorker {
+  std::unique_ptr<WorkerProcess> process;
+  bool reused = false;  ///< it was an idle one
+};
+
+/// One of `idle_workers`, if that is there and has one for the device; else a new one.
+Result<TakenWorker> take_or_spawn(IdleWorkers* idle_workers, boost::asio::io_context& context, const WorkerCommand& command,
+                                  const DeviceInfo& info);
 
 }  // namespace hone
