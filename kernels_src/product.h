@@ -16,14 +16,23 @@ constexpr Cost cost(Problem p) {
 HONE_BOTH constexpr bool a_is_k_major() { return Problem::layout <= 2; }
 HONE_BOTH constexpr bool b_is_k_major() { return Problem::layout % 2 == 0; }
 
-/// Element i of out, in double.
+/// Element i of out, in double. Threads that read an element each of as many lines cost 32 accesses for every k: where neighbours in memory
+/// differ in k, words are read.
 template <class T>
-HONE_BOTH double product_at(long i, const T* a, const T* b, const T* added, const T* bias, float alpha, float beta, Problem p) {
+HONE_DEVICE double product_at(long i, const T* a, const T* b, const T* added, const T* bias, float alpha, float beta, Problem p) {
   const long row = i / p.n, column = i % p.n;
   const long a_row = p.layout <= 2 ? p.k : 1, a_k = p.layout <= 2 ? 1 : p.m;
   const long b_column = p.layout % 2 == 0 ? p.k : 1, b_k = p.layout % 2 == 0 ? 1 : p.n;
   double sum = 0;
-  for (long k = 0; k < p.k; ++k) sum += (double)(float)a[row * a_row + k * a_k] * (double)(float)b[column * b_column + k * b_k];
+  long k = 0;
+  if constexpr (a_is_k_major() && b_is_k_major()) {
+    constexpr int kWord = 16 / sizeof(T);
+    for (const bool whole = p.k % kWord == 0; whole && k < p.k; k += kWord) {
+      const auto a_word = load<kWord>(a + row * p.k + k), b_word = load<kWord>(b + column * p.k + k);
+      for (int e = 0; e < kWord; ++e) sum += (double)(float)a_word[e] * (double)(float)b_word[e];
+    }
+  }
+  for (; k < p.k; ++k) sum += (double)(float)a[row * a_row + k * a_k] * (double)(float)b[column * b_column + k * b_k];
   double x = alpha * sum;
   if (p.terms == 2 || p.terms == 4) x += (double)beta * (double)(float)added[i];
   if (p.terms >= 3) x += (double)(float)bias[column];
