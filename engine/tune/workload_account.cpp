@@ -37,7 +37,6 @@ Served WorkloadAccount::served(const OperationChoice& choice) {
           .time_us = 0.0};
 }
 
-/// As the item's session measured it last: in the final round, where it was in that. Nothing: not measured.
 Result<std::optional<Served>> WorkloadAccount::measured(const OperationChoice& choice, const ItemSessions& sessions) const {
   const auto session = sessions.find(choice.spec->name);
   if (session == sessions.end()) {

@@ -34,10 +34,10 @@ class WorkloadAccount {
 
   /// A choice as it is reported, without a time.
   static Served served(const OperationChoice& choice);
+  /// As the item's session measured it last: in the final round, where it was in that. Nothing: not measured.
+  [[nodiscard]] Result<std::optional<Served>> measured(const OperationChoice& choice, const ItemSessions& sessions) const;
 
  private:
-  Result<std::optional<Served>> measured(const OperationChoice& choice, const ItemSessions& sessions) const;
-
   const WorkloadRequest& request_;
   Store& store_;
   Purpose purpose_;

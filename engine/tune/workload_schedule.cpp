@@ -20,8 +20,11 @@ constexpr double kFirstTries = 3.0;         // first shares for a problem of whi
 constexpr double kLeastSliceTrials = 4.0;   // that a slice has time for at least
 constexpr double kFirstStarts = 1.5;        // times what a search takes to begin, that a first share is at least
 constexpr double kFirstShares = 0.5;        // of what is left: if they take no more, first shares come before all else
-constexpr double kScarce = 0.7;             // of what is left: if they take more, they are whole
+constexpr double kScarce = 0.6;             // of what is left: if searches worth their starts take more, each has one whole slice
 constexpr double kSearchOfWhole = 0.85;     // the rest of a whole slice is its final round
+constexpr double kWholeStarts = 2.5;        // times what a search takes to begin, that a whole slice searches at least: nobody comes back
+constexpr double kUsualGain = 0.7;          // logarithm, of a problem that is like none that was timed: a factor of two
+constexpr double kUsualWeight = 0.1;        // as if one had gained that which is three octaves away
 constexpr double kNothing = 0.1;            // of a first share: what is left of a budget is not worth a start
 
 bool is_timed(const Contender& contender) { return !contender.best_us.empty() && std::isfinite(contender.best_us.back()); }
@@ -34,17 +37,15 @@ double cost_of_trial(const Contender& contender) {
 class Untried {
  public:
   Untried(std::span<const Contender> contenders, double share, double start) : share_(share), start_(start) {
-    std::vector<double> trials, rates;
+    std::vector<double> rates;
     for (const Contender& contender : contenders) {
       if (is_timed(contender)) {
         timed_.push_back(&contender);
-        trials.push_back(cost_of_trial(contender));
         if (contender.work > 0.0) {
           rates.push_back(contender.best_us.back() / contender.work);
         }
       }
     }
-    trial_ = lower_median(std::move(trials)).value_or(share / kLeastSliceTrials);
     us_of_work_ = lower_median(std::move(rates)).value_or(1.0);
   }
 
@@ -57,22 +58,33 @@ class Untried {
     return nearest == timed_.end() ? start_ : (*nearest)->start;
   }
   [[nodiscard]] double first_share(const Contender& contender) const { return std::max(share_, kFirstStarts * start(contender)); }
-
-  /// As if it had had a trial.
-  [[nodiscard]] Contender expected(const Contender& contender) const {
-    Contender one = contender;
-    one.best_us = {contender.work * us_of_work_};
-    one.cost = trial_;
-    return one;
+  /// The weighted time that a first share is expected to save.
+  [[nodiscard]] double drop(const Contender& contender) const {
+    double gains = kUsualWeight * kUsualGain, weights = kUsualWeight;
+    for (const Contender* const timed : timed_) {
+      if (timed->before_us > 0.0 && timed->kind == contender.kind) {
+        const double weight = std::exp2(-octaves_apart(timed->extents, contender.extents));
+        gains += weight * std::max(0.0, std::log(timed->before_us / timed->best_us.back()));
+        weights += weight;
+      }
+    }
+    return contender.weight * contender.work * us_of_work_ * -std::expm1(-gains / weights);
   }
 
  private:
+  static double octaves_apart(std::span<const double> a, std::span<const double> b) {
+    double square = 0.0;
+    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+      square += (a[i] - b[i]) * (a[i] - b[i]);
+    }
+    return std::sqrt(square);
+  }
   static std::optional<double> lower_median(std::vector<double> all) {
     std::ranges::sort(all);
     return all.empty() ? std::nullopt : std::optional(all[(all.size() - 1) / 2]);
   }
 
-  double share_, start_, trial_ = 0.0, us_of_work_ = 1.0;
+  double share_, start_, us_of_work_ = 1.0;
   std::vector<const Contender*> timed_;
 };
 
@@ -134,10 +146,11 @@ std::optional<Slice> WorkloadSchedule::next_evenly(std::span<const Contender> co
 
 std::optional<Slice> WorkloadSchedule::next_by_gain(std::span<const Contender> contenders, double left) const {
   const Untried untried(contenders, share_, start_);
-  double parts = 0.0, wholes = 0.0;  // of all that are new
+  double parts = 0.0, starts = 0.0, waiting = 0.0;  // of all that are new
   for (const Contender& contender : contenders) {
     parts += is_new(contender) ? untried.first_share(contender) + untried.start(contender) : 0.0;
-    wholes += is_new(contender) ? untried.first_share(contender) / kSearchOfWhole : 0.0;
+    starts += is_new(contender) ? kWholeStarts * untried.start(contender) : 0.0;
+    waiting += is_new(contender) ? 1.0 : 0.0;
   }
   std::optional<Slice> chosen;
   std::pair best{false, -1.0};  // whether it comes before all others, and what a slice is expected to save for its cost
@@ -153,11 +166,10 @@ std::optional<Slice> WorkloadSchedule::next_by_gain(std::span<const Contender> c
     Slice slice{i, first};
     std::pair rank{false, -1.0};
     if (is_new(contender)) {
-      slice.is_whole = wholes > kScarce * left && untried.start(contender) > 0.0;
-      slice.cost = slice.is_whole ? first / kSearchOfWhole : first;
-      const double drop = expected_drop(untried.expected(contender), first);
+      slice.is_whole = starts > kScarce * left;
+      slice.cost = slice.is_whole ? std::max(left / waiting, kWholeStarts * untried.start(contender) / kSearchOfWhole) : first;
       rank = {parts <= kFirstShares * left || contender.work == 0.0,
-              contender.work == 0.0 ? std::numeric_limits<double>::infinity() : drop / slice.cost};
+              contender.work == 0.0 ? std::numeric_limits<double>::infinity() : untried.drop(contender) / slice.cost};
     } else if (is_timed(contender)) {
       slice.cost = std::max({share_, kGrowth * contender.cost, kLeastSliceTrials * cost_of_trial(contender)});
       rank.second = expected_drop(contender, std::min(left, slice.cost)) / std::min(left, slice.cost);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,14 +23,17 @@ Result<Split> parse_split(std::string_view text);
 
 /// One problem, as far as its search has come. A cost is in seconds or in trials, whatever the budget names.
 struct Contender {
-  double weight = 1.0;          ///< launches
-  std::vector<double> best_us;  ///< after each of its trials; infinite until one was right
-  double cost = 0.0;            ///< spent on it
-  bool can_go_on = true;        ///< false: nothing is left to try, or it has failed
-  double work = 0.0;            ///< of a launch, in a unit that all have in common; 0: not known
-  double start = 0.0;           ///< cost until each of its kernels had had a trial; 0: not known, or nothing
-  double final_round = 0.0;     ///< what it is expected to cost, with what it takes to begin again
-  bool is_finished = false;     ///< it has had its final round, or will have none
+  double weight = 1.0;               ///< launches
+  std::vector<double> best_us;       ///< after each of its trials; infinite until one was right
+  double cost = 0.0;                 ///< spent on it
+  bool can_go_on = true;             ///< false: nothing is left to try, or it has failed
+  double work = 0.0;                 ///< of a launch, in a unit that all have in common; 0: not known
+  std::string kind = {};             ///< those of one kind may be alike: an operation and its dtypes
+  std::vector<double> extents = {};  ///< their logarithms to the base 2, in an order that all of a kind have in common
+  double before_us = 0.0;            ///< of what served before, as the search measured it; 0: not known
+  double start = 0.0;                ///< cost until each of its kernels had had a trial; 0: not known, or nothing
+  double final_round = 0.0;          ///< what it is expected to cost, with what it takes to begin again
+  bool is_finished = false;          ///< it has had its final round, or will have none
 };
 
 struct Slice {
@@ -51,10 +55,10 @@ class WorkloadSchedule {
 
   /// Who is next; nothing where the budget is spent or nobody can go on. Ties go by the order of contenders. What final rounds of those
   /// that have begun are expected to cost is kept for them. Of an even split all slices are whole.
-  /// By gain, one that nobody has timed is expected to take as long for its work as the others for theirs, and to gain as an early search
-  /// does. All that are new come first if half of what is left is enough for that, and one whose work is not known in any case. If what is
-  /// left is hardly enough for a first share of each that is new, such shares are whole: to begin again for a final round would cost as
-  /// much.
+  /// By gain, one that nobody has timed is expected to take as long for its work as the others for theirs, and to gain what those have
+  /// gained that are like it. All that are new come first if half of what is left is enough for that, and one whose work is not known in
+  /// any case. If what is left is hardly enough for all that are new, to begin and to search for longer than that takes, they get whole
+  /// slices, the most hopeful first, as far as the budget goes: to begin again, for more or for a final round, would cost as much.
   [[nodiscard]] std::optional<Slice> next(std::span<const Contender> contenders) const;
 
  private:

@@ -99,6 +99,10 @@ class WorkloadSession {
         continue;
       }
       contenders_[i].work = work_of_launch(item);
+      contenders_[i].kind = fmt::format("{} {}", item.operation->name, name(item.problem.dtype));
+      for (const auto& [axis, extent] : item.problem.shape) {
+        contenders_[i].extents.push_back(std::log2(static_cast<double>(extent)));
+      }
       items_[i].operation = *item.operation;
       std::erase_if(items_[i].operation.implementations, [&](const KernelSpec* spec) { return is_left_out(spec->name); });
       if (items_[i].operation.implementations.empty()) {
@@ -322,6 +326,15 @@ class WorkloadSession {
     HONE_TRY(run_session(i, budget, whole));
     // Only what was tried can tell whether there is more to try.
     contenders_[i].can_go_on = contenders_[i].can_go_on && !whole && contenders_[i].best_us.size() > before;
+    return note_before(i);
+  }
+
+  /// What served before is among what a search tries first.
+  Result<void> note_before(std::size_t i) {
+    if (!failed(i) && contenders_[i].before_us == 0.0) {
+      HONE_ASSIGN(const std::optional<Served> before, account_.measured(*items_[i].before, items_[i].sessions));
+      contenders_[i].before_us = before ? before->time_us : 0.0;
+    }
     return {};
   }
 

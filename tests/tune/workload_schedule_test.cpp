@@ -153,28 +153,59 @@ TEST_CASE("a first share is worth what searches take to begin") {
   CHECK_FALSE(slice->is_whole);
 }
 
-TEST_CASE("first shares that hardly fit into the budget have their final round at once, others have it kept for them") {
-  const WorkloadSchedule schedule(Split::kGain, 4, 60.0);
+TEST_CASE("where the budget is hardly enough to begin everywhere, each has one whole slice; else final rounds are kept for") {
+  const WorkloadSchedule schedule(Split::kGain, 4, 80.0);
   std::vector<Contender> contenders(4, Contender{.weight = 1.0, .best_us = {}, .work = 1.0});
   CHECK_FALSE(schedule.next(contenders)->is_whole);                                 // nobody knows yet what it takes to begin,
-  CHECK(WorkloadSchedule(Split::kGain, 4, 60.0, 10.0).next(contenders)->is_whole);  // or somebody does
+  CHECK(WorkloadSchedule(Split::kGain, 4, 80.0, 10.0).next(contenders)->is_whole);  // or somebody does
   contenders[0] = level(1.0, 10);
   contenders[0].work = 1.0;
+  contenders[0].can_go_on = false;
   contenders[0].start = contenders[0].final_round = 10.0;
   std::optional<Slice> slice = schedule.next(contenders);
   CHECK(slice->is_whole);
-  CHECK(slice->cost == doctest::Approx(15.0 / 0.85));
+  CHECK(slice->cost == doctest::Approx(2.5 * 10.0 / 0.85));
+  contenders[0].start = contenders[0].final_round = 6.0;
+  CHECK(schedule.next(contenders)->is_whole);
+  CHECK(schedule.next(contenders)->cost == doctest::Approx(64.0 / 3.0));  // what is left, in even parts
   contenders[0].start = contenders[0].final_round = 4.0;
   slice = schedule.next(contenders);
   CHECK_FALSE(slice->is_whole);
-  CHECK(slice->cost == doctest::Approx(6.0));
+  CHECK(slice->cost == doctest::Approx(80.0 / 12.0));
   for (std::size_t i = 1; i < contenders.size(); ++i) {
     contenders[i] = level(1.0, 10);
-    contenders[i].start = contenders[i].final_round = 6.0;
+    contenders[i].start = contenders[i].final_round = 12.0;
   }
-  CHECK_FALSE(schedule.next(contenders).has_value());  // 40 of 60 are spent, and 22 wait for final rounds
+  CHECK_FALSE(schedule.next(contenders).has_value());  // 40 of 80 are spent, and 40 wait for final rounds
   contenders[3].is_finished = true;
-  CHECK(schedule.next(contenders)->cost == doctest::Approx(4.0));
+  CHECK(schedule.next(contenders).has_value());
+}
+
+TEST_CASE("one that nobody has timed is expected to gain what those have gained that are like it") {
+  const WorkloadSchedule schedule(Split::kGain, 5, 50.0);
+  const auto product = [](double m, double before_us) {
+    Contender one = level(1.0, 10);
+    one.kind = "matmul bf16";
+    one.extents = {m, 12.0};
+    one.work = 1.0;
+    one.before_us = before_us;
+    one.can_go_on = false;
+    return one;
+  };
+  const double best_us = level(1.0, 10).best_us.back();
+  std::vector<Contender> contenders{product(5.0, 1.4 * best_us), product(11.0, best_us), product(11.5, 0.0), product(5.5, 0.0)};
+  contenders[2].weight = 2.0;
+  for (const std::size_t i : {2U, 3U}) {
+    contenders[i].best_us.clear();
+    contenders[i].cost = 0.0;
+    contenders[i].can_go_on = true;
+  }
+  CHECK(schedule.next(contenders)->contender == 3);  // half the weight, and like the one that has gained much
+  contenders[0].kind = contenders[1].kind = "softmax bf16";
+  CHECK(schedule.next(contenders)->contender == 2);
+  contenders[0].kind = contenders[1].kind = "matmul bf16";
+  contenders[0].before_us = contenders[1].before_us = 0.0;  // not known
+  CHECK(schedule.next(contenders)->contender == 2);
 }
 
 TEST_CASE("who has much work is expected to take as long to begin as others with much work") {
