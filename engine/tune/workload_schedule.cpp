@@ -20,11 +20,12 @@ constexpr double kFirstTries = 3.0;         // first shares for a problem of whi
 constexpr double kLeastSliceTrials = 4.0;   // that a slice has time for at least
 constexpr double kFirstStarts = 1.5;        // times what a search takes to begin, that a first share is at least
 constexpr double kFirstShares = 0.5;        // of what is left: if they take no more, first shares come before all else
-constexpr double kScarce = 0.6;             // of what is left: if searches worth their starts take more, each has one whole slice
+constexpr double kAmple = 7.0;              // times what all that are new take to begin: with less, none of them is begun twice
+constexpr double kEagerness = 0.4;          // power of what is hoped of a problem that its part of the rest is proportional to
+constexpr double kLeastStarts = 0.7;        // times what a search takes to begin, that a whole slice searches at least
 constexpr double kSearchOfWhole = 0.85;     // the rest of a whole slice is its final round
-constexpr double kWholeStarts = 2.5;        // times what a search takes to begin, that a whole slice searches at least: nobody comes back
-constexpr double kUsualGain = 0.7;          // logarithm, of a problem that is like none that was timed: a factor of two
-constexpr double kUsualWeight = 0.1;        // as if one had gained that which is three octaves away
+constexpr double kUsualGain = 0.1;          // logarithm, of a problem that is like none that was timed
+constexpr double kUsualWeight = 0.25;       // as if one had gained that which is two octaves away
 constexpr double kNothing = 0.1;            // of a first share: what is left of a budget is not worth a start
 
 bool is_timed(const Contender& contender) { return !contender.best_us.empty() && std::isfinite(contender.best_us.back()); }
@@ -41,6 +42,9 @@ class Untried {
     for (const Contender& contender : contenders) {
       if (is_timed(contender)) {
         timed_.push_back(&contender);
+        if (contender.start > 0.0) {
+          begun_.push_back(&contender);
+        }
         if (contender.work > 0.0) {
           rates.push_back(contender.best_us.back() / contender.work);
         }
@@ -49,16 +53,17 @@ class Untried {
     us_of_work_ = lower_median(std::move(rates)).value_or(1.0);
   }
 
-  /// What it is expected to take to begin: as much as the one that was timed and has about as much work.
+  /// What it is expected to take to begin: as much as the one of which that is known and that has about as much work.
   [[nodiscard]] double start(const Contender& contender) const {
     const auto distance = [&](const Contender* timed) {
       return timed->work > 0.0 && contender.work > 0.0 ? std::abs(std::log(timed->work / contender.work)) : 0.0;
     };
-    const auto nearest = std::ranges::min_element(timed_, {}, distance);
-    return nearest == timed_.end() ? start_ : (*nearest)->start;
+    const auto nearest = std::ranges::min_element(begun_, {}, distance);
+    return nearest == begun_.end() ? start_ : (*nearest)->start;
   }
   [[nodiscard]] double first_share(const Contender& contender) const { return std::max(share_, kFirstStarts * start(contender)); }
-  /// The weighted time that a first share is expected to save.
+
+  /// The weighted time that its search is expected to save.
   [[nodiscard]] double drop(const Contender& contender) const {
     double gains = kUsualWeight * kUsualGain, weights = kUsualWeight;
     for (const Contender* const timed : timed_) {
@@ -68,7 +73,7 @@ class Untried {
         weights += weight;
       }
     }
-    return contender.weight * contender.work * us_of_work_ * -std::expm1(-gains / weights);
+    return contender.weight * contender.work * us_of_work_ * std::expm1(gains / weights);
   }
 
  private:
@@ -85,7 +90,7 @@ class Untried {
   }
 
   double share_, start_, us_of_work_ = 1.0;
-  std::vector<const Contender*> timed_;
+  std::vector<const Contender*> timed_, begun_;
 };
 
 bool is_new(const Contender& contender) { return contender.can_go_on && contender.cost == 0.0; }
@@ -146,11 +151,15 @@ std::optional<Slice> WorkloadSchedule::next_evenly(std::span<const Contender> co
 
 std::optional<Slice> WorkloadSchedule::next_by_gain(std::span<const Contender> contenders, double left) const {
   const Untried untried(contenders, share_, start_);
-  double parts = 0.0, starts = 0.0, waiting = 0.0;  // of all that are new
+  const auto drop = [&](const Contender& contender) {
+    return is_new(contender) ? untried.drop(contender) : expected_drop(contender, share_);
+  };
+  double parts = 0.0, starts = 0.0;  // of all that are new
+  double hopes = 0.0;                // of all that can go on
   for (const Contender& contender : contenders) {
     parts += is_new(contender) ? untried.first_share(contender) + untried.start(contender) : 0.0;
-    starts += is_new(contender) ? kWholeStarts * untried.start(contender) : 0.0;
-    waiting += is_new(contender) ? 1.0 : 0.0;
+    starts += is_new(contender) ? untried.start(contender) : 0.0;
+    hopes += contender.can_go_on ? std::pow(drop(contender), kEagerness) : 0.0;
   }
   std::optional<Slice> chosen;
   std::pair best{false, -1.0};  // whether it comes before all others, and what a slice is expected to save for its cost
@@ -166,10 +175,13 @@ std::optional<Slice> WorkloadSchedule::next_by_gain(std::span<const Contender> c
     Slice slice{i, first};
     std::pair rank{false, -1.0};
     if (is_new(contender)) {
-      slice.is_whole = starts > kScarce * left;
-      slice.cost = slice.is_whole ? std::max(left / waiting, kWholeStarts * untried.start(contender) / kSearchOfWhole) : first;
+      slice.is_whole = kAmple * starts > left && contender.work > 0.0;
+      if (slice.is_whole) {
+        slice.cost =
+            std::max(left * std::pow(drop(contender), kEagerness) / hopes, kLeastStarts * untried.start(contender) / kSearchOfWhole);
+      }
       rank = {parts <= kFirstShares * left || contender.work == 0.0,
-              contender.work == 0.0 ? std::numeric_limits<double>::infinity() : untried.drop(contender) / slice.cost};
+              contender.work == 0.0 ? std::numeric_limits<double>::infinity() : drop(contender) / first};
     } else if (is_timed(contender)) {
       slice.cost = std::max({share_, kGrowth * contender.cost, kLeastSliceTrials * cost_of_trial(contender)});
       rank.second = expected_drop(contender, std::min(left, slice.cost)) / std::min(left, slice.cost);

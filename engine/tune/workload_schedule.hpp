@@ -29,7 +29,7 @@ struct Contender {
   bool can_go_on = true;             ///< false: nothing is left to try, or it has failed
   double work = 0.0;                 ///< of a launch, in a unit that all have in common; 0: not known
   std::string kind = {};             ///< those of one kind may be alike: an operation and its dtypes
-  std::vector<double> extents = {};  ///< their logarithms to the base 2, in an order that all of a kind have in common
+  std::vector<double> extents = {};  ///< logarithms to the base 2 of the problem's extents, in the same order for all of a kind
   double before_us = 0.0;            ///< of what served before, as the search measured it; 0: not known
   double start = 0.0;                ///< cost until each of its kernels had had a trial; 0: not known, or nothing
   double final_round = 0.0;          ///< what it is expected to cost, with what it takes to begin again
@@ -57,8 +57,8 @@ class WorkloadSchedule {
   /// that have begun are expected to cost is kept for them. Of an even split all slices are whole.
   /// By gain, one that nobody has timed is expected to take as long for its work as the others for theirs, and to gain what those have
   /// gained that are like it. All that are new come first if half of what is left is enough for that, and one whose work is not known in
-  /// any case. If what is left is hardly enough for all that are new, to begin and to search for longer than that takes, they get whole
-  /// slices, the most hopeful first, as far as the budget goes: to begin again, for more or for a final round, would cost as much.
+  /// any case. If what is left is no more than some times what all that are new take to begin, they get whole slices, the most hopeful
+  /// first and longest, as far as the budget goes: to begin again, for more or for a final round, would cost too much.
   [[nodiscard]] std::optional<Slice> next(std::span<const Contender> contenders) const;
 
  private:

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <deque>
@@ -32,6 +33,7 @@ constexpr double kLeastForItem = 0.3;         // seconds of a final round, beyon
 constexpr double kMostForItem = 0.2;          // and of what its item was searched for
 constexpr std::size_t kShippedProposals = 4;  // of portfolios that came with Hone, for each kernel
 constexpr std::size_t kMarkDigits = 16;
+constexpr std::string_view kRun = ".";  // between the mark of a workload and the number of a run of it
 
 /// An item that can be tuned, as far as it has come.
 struct Item {
@@ -101,7 +103,7 @@ class WorkloadSession {
       contenders_[i].work = work_of_launch(item);
       contenders_[i].kind = fmt::format("{} {}", item.operation->name, name(item.problem.dtype));
       for (const auto& [axis, extent] : item.problem.shape) {
-        contenders_[i].extents.push_back(std::log2(static_cast<double>(extent)));
+        contenders_[i].extents.push_back(std::log2(static_cast<double>(std::max<std::int64_t>(1, extent))));
       }
       items_[i].operation = *item.operation;
       std::erase_if(items_[i].operation.implementations, [&](const KernelSpec* spec) { return is_left_out(spec->name); });
@@ -187,35 +189,47 @@ class WorkloadSession {
     contenders_[i].best_us.assign(static_cast<std::size_t>(trials), best);
     contenders_[i].can_go_on = !finished;
     contenders_[i].is_finished = items_[i].finished = finished;
+    contenders_[i].final_round = in_seconds() ? kStartsOfFinal * kUsualStart + kLeastForItem : 0.0;
     add_cost(i, items_[i].session_seconds);
   }
 
-  /// Sessions that are still open say that a run was interrupted; what came before them in its order and is finished, it had finished.
+  /// The number of the run of this workload that a session is a part of; 0: of none.
+  [[nodiscard]] std::int64_t run_of(const SessionInfo& session) const {
+    const std::size_t at = session.strategy_parameters.find(mark_ + std::string(kRun));
+    std::int64_t number = 0;
+    if (at != std::string::npos) {
+      const char* const begin = session.strategy_parameters.data() + at + mark_.size() + kRun.size();
+      std::from_chars(begin, session.strategy_parameters.data() + session.strategy_parameters.size(), number);
+    }
+    return number;
+  }
+
+  /// The last run goes on if a session of it is still open. What it has finished, in whatever order, stays as it is.
   Result<void> resume() {
-    if (!request_.common.resume) {
-      return {};
-    }
     HONE_ASSIGN(std::vector<SessionInfo> all, store_.sessions());
-    std::erase_if(all, [&](const SessionInfo& session) { return session.strategy_parameters.find(mark_) == std::string::npos; });
-    if (all.empty()) {
-      return {};
+    std::int64_t last = 0, last_like_this = 0;
+    bool is_open = false;
+    for (const SessionInfo& session : all) {
+      const std::int64_t number = run_of(session);
+      last = std::max(last, number);
+      if (number == 0 || number < last_like_this || session.product != request_.common.device.info.product ||
+          session.strategy != request_.common.strategy || session.seed != request_.common.seed) {
+        continue;
+      }
+      is_open = (number == last_like_this && is_open) || session.state == SessionState::kRunning;
+      last_like_this = number;
     }
-    std::vector<std::vector<SessionInfo>> known(items_.size());
-    std::optional<std::size_t> first_open;
-    for (std::size_t i = 0; i < items_.size(); ++i) {
+    const bool goes_on = request_.common.resume && is_open;
+    std::erase_if(all, [&](const SessionInfo& session) { return run_of(session) != last_like_this; });
+    mark_ += fmt::format("{}{}", kRun, goes_on ? last_like_this : last + 1);
+    for (std::size_t i = 0; goes_on && i < items_.size(); ++i) {
       if (failed(i)) {
         continue;
       }
       add_libraries_of(i);
-      HONE_ASSIGN(known[i], sessions_of(i, all));
-      if (std::ranges::count(known[i], SessionState::kRunning, &SessionInfo::state) > 0) {
-        first_open = first_open ? first_open : i;
-      }
-    }
-    for (std::size_t i = 0; first_open && i < items_.size(); ++i) {
-      const bool open = std::ranges::count(known[i], SessionState::kRunning, &SessionInfo::state) > 0;
-      if (open || (i < *first_open && !known[i].empty())) {
-        take_over(i, known[i], !open);
+      HONE_ASSIGN(const std::vector<SessionInfo> known, sessions_of(i, all));
+      if (!known.empty()) {
+        take_over(i, known, std::ranges::count(known, SessionState::kRunning, &SessionInfo::state) == 0);
       }
     }
     earlier_seconds_ = seconds();
@@ -248,6 +262,16 @@ class WorkloadSession {
       if (request_.skip_tuned && items_[i].before->choice.source == Source::kExact) {
         skip(i);
       }
+      HONE_TRY(note_before(i));
+    }
+    return {};
+  }
+
+  /// What served before is among what a search tries first.
+  Result<void> note_before(std::size_t i) {
+    if (!failed(i) && contenders_[i].before_us == 0.0) {
+      HONE_ASSIGN(const std::optional<Served> before, account_.measured(*items_[i].before, items_[i].sessions));
+      contenders_[i].before_us = before ? before->time_us : 0.0;
     }
     return {};
   }
@@ -327,15 +351,6 @@ class WorkloadSession {
     // Only what was tried can tell whether there is more to try.
     contenders_[i].can_go_on = contenders_[i].can_go_on && !whole && contenders_[i].best_us.size() > before;
     return note_before(i);
-  }
-
-  /// What served before is among what a search tries first.
-  Result<void> note_before(std::size_t i) {
-    if (!failed(i) && contenders_[i].before_us == 0.0) {
-      HONE_ASSIGN(const std::optional<Served> before, account_.measured(*items_[i].before, items_[i].sessions));
-      contenders_[i].before_us = before ? before->time_us : 0.0;
-    }
-    return {};
   }
 
   /// The final rounds, in the order of the items.
@@ -506,7 +521,7 @@ class WorkloadSession {
   WorkloadAccount account_;
   std::deque<KernelSpec> library_specs_;
   IdleWorkers idle_workers_;
-  std::string mark_;  ///< of the sessions of this workload and split
+  std::string mark_;  ///< of the sessions of this workload and split; from resume() on, of this run of it
   std::vector<Item> items_;
   std::vector<Contender> contenders_;  ///< in the same order
   WorkloadReport report_;

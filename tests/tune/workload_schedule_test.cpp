@@ -153,7 +153,7 @@ TEST_CASE("a first share is worth what searches take to begin") {
   CHECK_FALSE(slice->is_whole);
 }
 
-TEST_CASE("where the budget is hardly enough to begin everywhere, each has one whole slice; else final rounds are kept for") {
+TEST_CASE("where the budget is no more than some starts of each, each has one whole slice; else final rounds are kept for") {
   const WorkloadSchedule schedule(Split::kGain, 4, 80.0);
   std::vector<Contender> contenders(4, Contender{.weight = 1.0, .best_us = {}, .work = 1.0});
   CHECK_FALSE(schedule.next(contenders)->is_whole);                                 // nobody knows yet what it takes to begin,
@@ -161,24 +161,71 @@ TEST_CASE("where the budget is hardly enough to begin everywhere, each has one w
   contenders[0] = level(1.0, 10);
   contenders[0].work = 1.0;
   contenders[0].can_go_on = false;
-  contenders[0].start = contenders[0].final_round = 10.0;
+  contenders[0].start = contenders[0].final_round = 4.0;
   std::optional<Slice> slice = schedule.next(contenders);
   CHECK(slice->is_whole);
-  CHECK(slice->cost == doctest::Approx(2.5 * 10.0 / 0.85));
-  contenders[0].start = contenders[0].final_round = 6.0;
-  CHECK(schedule.next(contenders)->is_whole);
-  CHECK(schedule.next(contenders)->cost == doctest::Approx(64.0 / 3.0));  // what is left, in even parts
-  contenders[0].start = contenders[0].final_round = 4.0;
+  CHECK(slice->cost == doctest::Approx(66.0 / 3.0));  // what is left, in equal parts: they are alike
+  contenders[3].weight = 32.0;
+  CHECK(schedule.next(contenders)->contender == 3);
+  CHECK(schedule.next(contenders)->cost == doctest::Approx(66.0 * 4.0 / 6.0));
+  contenders[0].start = contenders[0].final_round = 50.0;  // 20 are left: less than a start
+  CHECK_FALSE(schedule.next(contenders).has_value());
+  contenders[0].start = contenders[0].final_round = 30.0;
+  CHECK(schedule.next(contenders)->cost == doctest::Approx(0.7 * 30.0 / 0.85).epsilon(0.1));
+  contenders[0].start = contenders[0].final_round = 2.0;
   slice = schedule.next(contenders);
   CHECK_FALSE(slice->is_whole);
   CHECK(slice->cost == doctest::Approx(80.0 / 12.0));
   for (std::size_t i = 1; i < contenders.size(); ++i) {
     contenders[i] = level(1.0, 10);
-    contenders[i].start = contenders[i].final_round = 12.0;
+    contenders[i].start = contenders[i].final_round = 13.0;
   }
-  CHECK_FALSE(schedule.next(contenders).has_value());  // 40 of 80 are spent, and 40 wait for final rounds
+  CHECK_FALSE(schedule.next(contenders).has_value());  // 40 of 80 are spent, and 41 wait for final rounds
   contenders[3].is_finished = true;
   CHECK(schedule.next(contenders).has_value());
+}
+
+TEST_CASE("what is left goes to all that can go on, whole slices or not") {
+  const WorkloadSchedule schedule(Split::kGain, 3, 80.0, 10.0);
+  std::vector<Contender> contenders{level(1.0, 10), level(1.0, 10), Contender{}};
+  contenders[0].work = contenders[1].work = contenders[2].work = 1.0;
+  contenders[2].weight = 100.0;
+  REQUIRE(schedule.next(contenders)->contender == 2);
+  CHECK(schedule.next(contenders)->is_whole);
+  CHECK(schedule.next(contenders)->cost < 0.9 * 60.0);
+  contenders[0].can_go_on = contenders[1].can_go_on = false;
+  CHECK(schedule.next(contenders)->cost == doctest::Approx(60.0));
+}
+
+TEST_CASE("where whole slices are all that the budget is enough for, they leave less weighted time than an even split") {
+  constexpr double kStart = 4.0;
+  std::vector<Curve> curves = uneven_workload();
+  for (Curve& curve : curves) {
+    curve.half = 4.0;
+  }
+  const auto left = [&](Split split) {
+    std::vector<Contender> contenders(curves.size());
+    for (std::size_t i = 0; i < curves.size(); ++i) {
+      contenders[i].weight = curves[i].weight;
+      contenders[i].work = curves[i].first;
+    }
+    const WorkloadSchedule schedule(split, curves.size(), 144.0, kStart);
+    while (const std::optional<Slice> slice = schedule.next(contenders)) {
+      CHECK(slice->is_whole);
+      Contender& contender = contenders[slice->contender];
+      search(contender, curves[slice->contender], std::max(1.0, slice->cost - kStart));
+      contender.cost = slice->cost;
+      contender.start = kStart;
+      contender.can_go_on = false;
+      contender.is_finished = true;
+    }
+    CHECK(cost(contenders) <= 144.0 + 1e-9);
+    for (std::size_t i = 0; i < curves.size(); ++i) {
+      contenders[i].best_us.push_back(contenders[i].best_us.empty() ? curves[i].first : contenders[i].best_us.back());
+    }
+    return weighted_us(contenders);
+  };
+  CHECK(left(Split::kGain) < 0.9 * left(Split::kEven));
 }
 
 TEST_CASE("one that nobody has timed is expected to gain what those have gained that are like it") {
@@ -212,6 +259,7 @@ TEST_CASE("who has much work is expected to take as long to begin as others with
   const WorkloadSchedule schedule(Split::kGain, 4, 600.0);
   std::vector<Contender> contenders{level(1.0, 10), level(1.0, 10), Contender{}, Contender{}};
   contenders[0].work = 1.0;
+  contenders[0].start = 0.5;
   contenders[1].work = 1000.0;
   contenders[1].start = 80.0;
   contenders[2].work = 2000.0;
@@ -222,6 +270,15 @@ TEST_CASE("who has much work is expected to take as long to begin as others with
   contenders[2].can_go_on = false;
   CHECK(schedule.next(contenders)->contender == 3);
   CHECK(schedule.next(contenders)->cost == doctest::Approx(50.0));
+}
+
+TEST_CASE("one of which it is not known what it took to begin says nothing of what others take") {
+  const WorkloadSchedule schedule(Split::kGain, 4, 80.0, 10.0);
+  std::vector<Contender> contenders(4, Contender{.weight = 1.0, .best_us = {}, .work = 1.0});
+  contenders[0] = level(1.0, 10);
+  contenders[0].work = 1.0;
+  contenders[0].can_go_on = false;
+  CHECK(schedule.next(contenders)->is_whole);
 }
 
 TEST_CASE("a problem that has stopped gaining loses its turn, also one that weighs more") {
