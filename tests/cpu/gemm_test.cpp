@@ -29,6 +29,7 @@ TEST_CASE("gemm equals its reference in every layout, with aligned and ragged sh
                      {"m=64,n=64,k=64", small("vec=4,async=true,stages=3,stream_k=false")},
                      {"m=67,n=35,k=129", small("")},
                      {"m=67,n=35,k=129,layout=2", small("async=true")},
+                     {"m=67,n=35,k=132,layout=2", small("")},  // whose reference reads words
                      {"m=68,n=36,k=129,layout=3", small("vec=4,bk=16")},
                      {"m=67,n=70,k=133", small("tn=8,bk=32,async=true,stream_k=false")},  // a step of two chunks
                      {"m=67,n=36,k=52,layout=4", small("bm=32,bn=32,tm=4,stages=1,stream_k=false")},
@@ -61,5 +62,7 @@ TEST_CASE("gemm adds its terms and applies its activation, in the whole tile and
 }
 
 TEST_CASE("gemm converts narrow types") {
-  check_products("gemm", hone::DType::kBF16, {{"m=67,n=40,k=136", small("vec=8,bk=16")}, {"m=33,n=35,k=67,layout=4", small("")}});
+  check_products(
+      "gemm", hone::DType::kBF16,
+      {{"m=67,n=40,k=136", small("vec=8,bk=16")}, {"m=67,n=35,k=136,layout=2", small("")}, {"m=33,n=35,k=67,layout=4", small("")}});
 }

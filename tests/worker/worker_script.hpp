@@ -9,6 +9,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <system_error>
 
 #include "engine/worker/worker_process.hpp"
 
@@ -22,7 +23,10 @@ class TemporaryFile {
               ("hone_worker_test_" + std::to_string(::getpid()) + "_" + std::to_string(count_++))) {
     std::ofstream(path_, std::ios::binary) << content;
   }
-  ~TemporaryFile() { std::filesystem::remove(path_); }
+  ~TemporaryFile() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
