@@ -509,7 +509,7 @@ RuleSettings fit_settings(const Portfolio& portfolio) {
     const RuleSettings fitted = tried.rule;
     const double as_fitted = score(portfolio.points.size(), kMeasured);
     tried.rule = usual;
-    if (as_fitted < score(portfolio.points.size(), kMeasured)) {
+    if (as_fitted < score(portfolio.points.size(), kMeasured) * (1.0 - kGain)) {
       tried.rule = fitted;
     }
   }

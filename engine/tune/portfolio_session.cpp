@@ -37,13 +37,14 @@ constexpr std::int64_t kLeastTrials = 6;
 constexpr double kExploreShare = 0.5;    // of a budget, for sessions that find configurations: the rest is for surveys of what was found
 constexpr double kProposalShare = 0.25;  // of an exploring session's trials, that what is known may have: what is not shall be found, too
 constexpr double kLeastProposals = 4.0, kMostProposals = 40.0;
-constexpr std::size_t kSurveyed = 28;    // configurations that are timed at a surveyed shape, at most
-constexpr std::size_t kLeastTime = 8;    // configurations: fewer have as much time as these
-constexpr std::size_t kMemberShare = 2;  // quarters of what is surveyed, that members may have before others
-constexpr double kCompareShare = 0.25;   // of a budget, for comparisons
-constexpr double kSurveyShare = 0.3;     // of an exploring session's seconds, that a survey may take
-constexpr double kLearnAgain = 1.5;      // times as many shapes as when it was last asked what a portfolio of them is like
-constexpr int kPatienceWithShapes = 3;   // in a row that fail
+constexpr std::size_t kSurveyed = 28;      // configurations that are timed at a surveyed shape, at most
+constexpr std::size_t kLeastTime = 8;      // configurations: fewer have as much time as these
+constexpr std::size_t kMemberShare = 2;    // quarters of what is surveyed, that members may have before others
+constexpr double kCompareShare = 0.25;     // of a budget, for comparisons
+constexpr double kSurveyShare = 0.3;       // of an exploring session's seconds, that a survey may take
+constexpr double kLearnAgain = 1.5;        // times as many shapes as when it was last asked what a portfolio of them is like
+constexpr std::size_t kMostPoints = 1536;  // that a portfolio keeps
+constexpr int kPatienceWithShapes = 3;     // in a row that fail
 
 /// When the trials of a session were made, those of all its kernels together, in seconds since it began. An older Hone kept no times.
 class TrialTimes {
@@ -509,6 +510,7 @@ class PortfolioSession {
       sources.emplace(member.kernel, about_.sources.at(member.kernel));
     }
     portfolio_.sources = std::move(sources);
+    portfolio_ = thinned(std::move(portfolio_), kMostPoints);
     HONE_ASSIGN(report_.generation, store_.put_portfolio(key_, text(portfolio_)));
     HONE_ASSIGN(report_.code_bytes, code_bytes(portfolio_, *request_.operation, request_.common.device.info, store_));
     ask();

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <utility>
 
 #include "engine/device/pass_launch.hpp"
 #include "engine/kernel/configuration_text.hpp"
@@ -289,6 +291,48 @@ void PortfolioTable::judge(Portfolio& portfolio, std::size_t most) const {
   }
   portfolio.expected = std::exp(sum / static_cast<double>(std::max<std::size_t>(1, all.size())));
   portfolio.worst = std::exp(worst);
+}
+
+Portfolio thinned(Portfolio portfolio, std::size_t most) {
+  constexpr double kOneMore = 0.2;  // octaves that are added to the distance: how many members were measured counts at one place, too
+  if (portfolio.points.size() <= most) {
+    return portfolio;
+  }
+  std::vector<std::vector<double>> places;
+  for (const PortfolioPoint& point : portfolio.points) {
+    std::vector<double>& place = places.emplace_back();
+    for (const auto& [name, extent] : point.shape) {
+      place.push_back(std::log2(static_cast<double>(std::max<std::int64_t>(1, extent))));
+    }
+  }
+  const auto square = [&](std::size_t a, std::size_t b) {
+    double sum = 0.0;
+    for (std::size_t axis = 0; axis < places[a].size(); ++axis) {
+      sum += (places[a][axis] - places[b][axis]) * (places[a][axis] - places[b][axis]);
+    }
+    return sum;
+  };
+  std::vector<std::pair<double, std::size_t>> says;  // how much a point says
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    double nearest = std::numeric_limits<double>::infinity();
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      nearest = k == i ? nearest : std::min(nearest, square(i, k));
+    }
+    says.emplace_back(static_cast<double>(portfolio.points[i].cells.size()) * (kOneMore + std::sqrt(nearest)), i);
+  }
+  std::ranges::sort(says, std::greater());
+  std::vector<bool> stays(places.size());
+  for (std::size_t i = 0; i < most; ++i) {
+    stays[says[i].second] = true;
+  }
+  std::vector<PortfolioPoint> all;
+  for (std::size_t i = 0; i < stays.size(); ++i) {
+    if (stays[i]) {
+      all.push_back(std::move(portfolio.points[i]));
+    }
+  }
+  portfolio.points = std::move(all);
+  return portfolio;
 }
 
 }  // namespace hone

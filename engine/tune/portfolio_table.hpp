@@ -13,6 +13,7 @@
 #include "engine/device/trial.hpp"
 #include "engine/store/portfolio.hpp"
 #include "engine/store/portfolio_rule.hpp"
+#include "hone/device_info.hpp"
 
 namespace hone {
 
@@ -88,5 +89,10 @@ class PortfolioTable {
   std::vector<std::pair<Shape, Work>> shapes_;
   std::set<std::size_t> wrong_;  ///< columns that did something wrong at some shape: no members, however fast they are elsewhere
 };
+
+/// Of more points than `most` those that say most: one is left out before others if few members were measured there and if another one is
+/// near. Of 2,043 points of a portfolio of products a rule chose as well from 1,431 (docs/results/untuned-h100-2026-11-27.md); all
+/// of them would be read by each process.
+Portfolio thinned(Portfolio portfolio, std::size_t most);
 
 }  // namespace hone

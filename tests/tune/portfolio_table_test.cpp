@@ -175,4 +175,25 @@ TEST_CASE("a table keeps what a member launches") {
   CHECK(table.rows().front().launches.at(0) == LaunchSize{35.0, 0.0});
 }
 
+TEST_CASE("of more points than a portfolio keeps, those stay that say most") {
+  Portfolio portfolio;
+  const auto add = [&](std::int64_t rows, std::size_t measured) {
+    PortfolioPoint& point = portfolio.points.emplace_back(PortfolioPoint{{{"rows", rows}}, 10.0, 10.0, {}});
+    for (std::size_t member = 0; member < measured; ++member) {
+      point.cells.push_back({member, 1.0, {}});
+    }
+  };
+  add(1000, 4);
+  add(1010, 8);  // near the first, and known better
+  add(4, 4);
+  add(64, 4);  // as little is known as of the first, but nothing is near
+  add(70000, 0);
+  CHECK(thinned(portfolio, 5).points.size() == 5);
+  const Portfolio three = thinned(portfolio, 3);
+  REQUIRE(three.points.size() == 3);
+  CHECK(three.points[0].shape[0].second == 1010);  // in their order
+  CHECK(three.points[1].shape[0].second == 4);
+  CHECK(three.points[2].shape[0].second == 64);
+}
+
 }  // namespace hone
