@@ -26,6 +26,8 @@ constexpr double kSeveralFinalsShare = 0.15;  // and of several
 constexpr double kSlice = 0.03;               // of a budget in seconds: the least that a turn lasts
 constexpr double kLongSlice = 0.15;           // where processes end with a turn
 constexpr std::size_t kSliceTrials = 4;
+constexpr std::size_t kGlance = 2;     // trials of each kernel before any has more: its default, and what is expected of it
+constexpr double kSmallPart = 0.1;     // of what is left: what a first share may take of a kernel that is far behind after its glance
 constexpr std::size_t kAhead = 4;      // proposals compiled for a kernel that waits for its turn
 constexpr double kBufferFactor = 4.0;  // of the arguments' bytes: answers, guard bands, what stands by
 constexpr double kMemoryShare = 0.5;
@@ -70,11 +72,27 @@ class OperationSession {
       const KernelSpec& spec = entrant->request.spec;
       serving_ = standing && standing->kernel == spec.name && standing->source_hash == spec.source_hash ? entrant.get() : serving_;
     }
+    HONE_ASSIGN(expected_, find_expected());
     start_ = Clock::now();
     const auto memory = common().device.info.properties.find("memory");
     one_at_a_time_ = memory != common().device.info.properties.end() &&
                      kBufferFactor * entrants_.argument_bytes() > kMemoryShare * static_cast<double>(memory->second);
     return {};
+  }
+
+  /// The place of what an application would get now, or of what serves.
+  Result<std::size_t> find_expected() {
+    const Lookup lookup{.portfolios = common().transfer};
+    const Result<OperationChoice> now = hone::choose(*request_.operation, request_.problem, common().device.info, &store_, lookup);
+    if (!now && now.error().code == ErrorCode::kStore) {
+      return now.error();
+    }
+    std::size_t expected = 0;
+    for (std::size_t i = 0; i < entrants_.size(); ++i) {
+      const bool is_chosen = now ? entrants_[i].request.spec.name == now->spec->name : &entrants_[i] == serving_;
+      expected = is_chosen ? i : expected;
+    }
+    return expected;
   }
 
   /// What went wrong with one kernel leaves the others; what went wrong with the store, or was asked for, ends the session.
@@ -197,27 +215,46 @@ class OperationSession {
     return {};
   }
 
-  /// First those that have not had their first share: of these one that is ready.
+  /// First a glance at each, then the first shares: what is far behind has no time to lose then, or the others have none.
   Entrant* choose() {
     if (is_spent()) {
       return serving_;
     }
-    const std::size_t share = first_share();
-    Entrant* waiting = nullptr;
-    for (const auto& entrant : entrants_) {
-      if (entrant->out || entrant->done || entrant->session->trials().size() >= share) {
-        continue;
-      }
-      if (!entrant->session->started() || !overlaps() || entrant->session->evaluator().can_measure()) {
-        return entrant.get();
-      }
-      waiting = waiting == nullptr ? entrant.get() : waiting;
+    if (Entrant* const next = short_of(glance(), false)) {
+      return next;
     }
-    if (waiting != nullptr) {
-      return waiting;
+    if (Entrant* const next = short_of(first_share(), glance() > 0)) {
+      return next;
     }
     const std::optional<std::size_t> next = Turns::next(entrants_.runners(), remaining());
     return next ? &entrants_[*next] : nullptr;
+  }
+
+  /// 0: none. It costs what it takes to change kernels, and under a budget of trials nothing is won by it.
+  [[nodiscard]] std::size_t glance() const { return one_at_a_time_ || common().budget.trials ? 0 : std::min(kGlance, first_share()); }
+
+  /// One that has had fewer trials and is ready, else one that is not: what serves now before others. `with_care`: but for what is far
+  /// behind and would take much of what is left.
+  Entrant* short_of(std::size_t share, bool with_care) {
+    const std::vector<Runner> runners = entrants_.runners();
+    Entrant* waiting = nullptr;
+    for (std::size_t place = 0; place < entrants_.size(); ++place) {
+      const std::size_t i = place == 0 ? expected_ : place <= expected_ ? place - 1 : place;
+      Entrant& entrant = entrants_[i];
+      const std::size_t has = entrant.session->trials().size();
+      if (entrant.out || entrant.done || has >= share) {
+        continue;
+      }
+      const double rest = static_cast<double>(share - has) * runners[i].seconds;
+      if (with_care && rest > kSmallPart * remaining().seconds && Turns::is_far_behind(i, runners, remaining())) {
+        continue;
+      }
+      if (!entrant.session->started() || !overlaps() || entrant.session->evaluator().can_measure()) {
+        return &entrant;
+      }
+      waiting = waiting == nullptr ? &entrant : waiting;
+    }
+    return waiting;
   }
 
   /// Looks after all while the next one is not ready.
@@ -231,7 +268,7 @@ class OperationSession {
   void share_compilers(const Entrant* active) {
     const auto alive = entrants_.alive();
     const auto cores = static_cast<std::size_t>(compile_workers(common()));
-    const bool all_begin = active == nullptr || active->session->trials().empty();
+    const bool all_begin = active == nullptr || active->session->trials().empty() || is_glance(*active);
     for (const auto& entrant : entrants_) {
       if (!entrant->out && entrant->session->started()) {
         const std::size_t even = std::max<std::size_t>(1, cores / std::max<std::size_t>(1, alive));
@@ -283,8 +320,10 @@ class OperationSession {
     return {};
   }
 
+  [[nodiscard]] bool is_glance(const Entrant& entrant) const { return entrant.session->trials().size() < glance(); }
+
   [[nodiscard]] std::size_t turn_trials(const Entrant& entrant) const {
-    const std::size_t share = first_share(), has = entrant.session->trials().size();
+    const std::size_t share = is_glance(entrant) ? glance() : first_share(), has = entrant.session->trials().size();
     const std::size_t wanted = has < share ? share - has : kSliceTrials;
     const double left = std::max(remaining().trials, &entrant == serving_ && !knows_serving() ? 1.0 : 0.0);
     return left < static_cast<double>(wanted) ? static_cast<std::size_t>(left) : wanted;
@@ -293,7 +332,8 @@ class OperationSession {
   Result<void> run_turn(Entrant& entrant, std::size_t before) {
     TuningSession& session = *entrant.session;
     const std::size_t wanted = turn_trials(entrant);
-    const double begin = elapsed(), least = common().budget.seconds.value_or(0.0) * (one_at_a_time_ ? kLongSlice : kSlice);
+    const double slice = is_glance(entrant) ? 0.0 : one_at_a_time_ ? kLongSlice : kSlice;
+    const double begin = elapsed(), least = common().budget.seconds.value_or(0.0) * slice;
     const bool whole = !overlaps() || one_at_a_time_ || common().budget.trials;  // what is proposed is measured in this turn
     for (;;) {
       const std::size_t finished = session.trials().size() - before;
@@ -495,6 +535,7 @@ class OperationSession {
   double improved_seconds_ = 0.0;       ///< when it came
   double earlier_seconds_ = 0.0;
   Clock::time_point start_ = Clock::now();
+  std::size_t expected_ = 0;    ///< the place of the kernel that an application would get now
   Entrant* serving_ = nullptr;  ///< whose record the store has for the problem, else who serves where nothing was measured
   std::shared_ptr<std::set<std::string>> left_ = std::make_shared<std::set<std::string>>();  ///< Beside::left
   bool one_at_a_time_ = false;                                                               ///< memory holds the buffers of one kernel

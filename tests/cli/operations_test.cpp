@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <sstream>
+#include <vector>
 
 #include "tests/cli/command.hpp"
 
@@ -90,6 +92,23 @@ TEST_CASE("tune searches all kernels of an operation and says what became of eac
       {"export", "matmul", "--with", kOwn, "--device", "cpu", "--shape", kShape, "--store", store, "--out", directory / "plans", "--json"});
   REQUIRE_MESSAGE(exported.exit == 0, exported.err);
   CHECK(exported.json()["kernel"] == winner);
+}
+
+TEST_CASE("a session in seconds has a look at each kernel before it searches one") {
+  const TemporaryDirectory directory;
+  const std::string log = directory / "log.jsonl";
+  REQUIRE(tune_matmul(directory / "S.db", {"--budget", "6s", "--log", log}).exit == 0);
+  std::vector<std::string> kernels;  // of the trials, in their order
+  std::istringstream lines(contents(log));
+  for (std::string line; std::getline(lines, line);) {
+    const nlohmann::json event = nlohmann::json::parse(line);
+    if (event["event"] == "trial") {
+      kernels.push_back(event["kernel"]);
+    }
+  }
+  REQUIRE_FALSE(kernels.empty());
+  const auto other = std::ranges::find_if(kernels, [&](const std::string& kernel) { return kernel != kernels.front(); });
+  CHECK(other - kernels.begin() <= 6);  // two, and what was proposed with them
 }
 
 TEST_CASE("however short the budget, nothing takes the place of what serves before that was measured beside it") {
