@@ -135,9 +135,10 @@ void DeviceWorkers::keep_standby() {
   start_standby();
 }
 
-/// Only beside a process that is ready: what that one needs comes first.
+/// Only beside a process that is ready: what that one needs comes first. Most sessions lose no process, and one that opens the device and
+/// fills its buffers slows down the one that measures.
 void DeviceWorkers::start_standby() {
-  if (!keeps_standby_ || standby_ || !active_ || !active_->ready()) {
+  if (!keeps_standby_ || !has_lost_one_ || standby_ || !active_ || !active_->ready()) {
     return;
   }
   if (Result<std::unique_ptr<MeasuringProcess>> process = spawn(true)) {
@@ -158,6 +159,7 @@ void DeviceWorkers::retire(bool hung) {
   if (!active_) {
     return;
   }
+  has_lost_one_ = true;
   if (hung) {
     clearing_ = true;
     active_->worker().kill(kClearSeconds, [this, here = std::weak_ptr<bool>(here_)] {

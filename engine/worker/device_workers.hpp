@@ -1,5 +1,5 @@
 #pragma once
-// The processes that measure on a device: the one that does, and one that stands by to take its place.
+// The processes that measure on a device: the one that does, and, once one was lost, another that stands by to take its place.
 
 #include <boost/asio/io_context.hpp>
 #include <functional>
@@ -72,7 +72,7 @@ class DeviceWorkers final : public MeasuringWorkers {
   std::uint64_t generation_ = 0;
   int standby_failures_ = 0, failures_ = 0;
   bool was_ready_ = false;
-  bool keeps_standby_ = false, clearing_ = false;
+  bool keeps_standby_ = false, has_lost_one_ = false, clearing_ = false;
   std::shared_ptr<bool> here_ = std::make_shared<bool>(true);  ///< what is called late finds out that this is gone
 };
 

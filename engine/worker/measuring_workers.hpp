@@ -23,10 +23,10 @@ class MeasuringWorkers {
   virtual void close() = 0;
   /// Processes to come hold no configuration to these kinds of inputs.
   virtual void drop_inputs(const std::vector<std::string>& kinds) = 0;
-  /// From now on one process more has the device open and, where memory allows it, its buffers filled.
+  /// From now on, once a process was lost, one more has the device open and, where memory allows it, its buffers filled.
   virtual void keep_standby() = 0;
-  /// Kills the process that measures. The other takes its place at once; where the dead one `hung`, once the device has let go of what ran
-  /// on it.
+  /// Kills the process that measures. The other, if there is one, takes its place at once; where the dead one `hung`, once the device has
+  /// let go of what ran on it.
   virtual void retire(bool hung) = 0;
 
   [[nodiscard]] virtual bool ready() const = 0;
