@@ -42,10 +42,10 @@ class OperationSession {
         report_.kernels));
     HONE_TRY(open(registry));
     const Result<void> done = search_and_decide();
-    const bool cancelled = !done && done.error().code == ErrorCode::kCancelled;
-    if (cancelled && common().keep_best) {
-      HONE_TRY(keep_best());
-      return report_.winner ? report() : Result<OperationReport>(done.error());
+    if (!done && done.error().code == ErrorCode::kCancelled) {
+      HONE_TRY(common().keep_best ? keep_best() : Result<void>());
+      HONE_TRY(release());
+      return common().keep_best && report_.winner ? report() : Result<OperationReport>(done.error());
     }
     HONE_TRY(done);
     for (const auto& entrant : entrants_) {
@@ -136,7 +136,12 @@ class OperationSession {
 
   Result<void> pause() {
     HONE_TRY(keep_best());
-    for (const auto& entrant : entrants_) {  // also one that failed: its next part knows that
+    return release();
+  }
+
+  /// The same request goes on with the sessions, also with one that failed: its next part knows that.
+  Result<void> release() {
+    for (const auto& entrant : entrants_) {
       HONE_TRY(entrant->session->release());
     }
     return {};

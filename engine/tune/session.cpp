@@ -24,9 +24,10 @@ Result<TuneReport> TuningSession::run(const Registry& registry) {
   HONE_TRY(open(registry));
   HONE_TRY(make_evaluator());
   Result<void> done = search_and_decide();
-  if (!done && done.error().code == ErrorCode::kCancelled && request_.keep_best) {
-    HONE_TRY(keep_best());
-    return report_.best ? report() : Result<TuneReport>(std::move(done).error());
+  if (!done && done.error().code == ErrorCode::kCancelled) {
+    HONE_TRY(request_.keep_best ? keep_best() : Result<void>());
+    HONE_TRY(release());  // the same request goes on with it, also in this process
+    return request_.keep_best && report_.best ? report() : Result<TuneReport>(std::move(done).error());
   }
   HONE_TRY(done);
   keep_model();

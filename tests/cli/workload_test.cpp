@@ -169,39 +169,6 @@ TEST_CASE("Ctrl-C keeps the best of a workload, and the same command goes on wit
   }
 }
 
-TEST_CASE("what an interrupted workload has finished stays as it is, in whatever order it was tuned") {
-  const TemporaryDirectory directory;
-  const std::string store = directory / "S.db", file = directory / "calls.jsonl", out = directory / "out.json";
-  const auto softmax = [](const std::string& shape, int count) {
-    return R"({"kernel": "softmax", "dtype": "f32", "shape": )" + shape + ", \"count\": " + std::to_string(count) + "}\n";
-  };
-  // The second comes first, and neither runs out of configurations.
-  write(file, kFirstLine + softmax(R"({"rows": 8, "cols": 16})", 300) + softmax(R"({"rows": 64, "cols": 512})", 900));
-  const Arguments command = tune_workload(file, store, {"--budget", "10s"});
-  {
-    Running tuner(command, out);
-    while (tuner.alive() && sessions_in(store) < 2) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
-    REQUIRE(tuner.interrupt() == 130);
-  }
-  const nlohmann::json interrupted = nlohmann::json::parse(contents(out))["items"];
-  REQUIRE(interrupted[1]["state"] == "tuned");
-  const Ended again = run(command);
-  REQUIRE_MESSAGE(again.exit == 0, again.err);
-  CHECK(sessions_in(store) == 2);
-  const nlohmann::json items = again.json()["items"];
-  CHECK(items[1]["trials"] == interrupted[1]["trials"]);
-  for (const nlohmann::json& item : items) {
-    CHECK(item["state"] == "tuned");
-    CHECK(item["before"]["source"] == "default");
-  }
-  const Ended anew = run(tune_workload(file, store, {"--budget", "2s"}));  // that run is over
-  REQUIRE_MESSAGE(anew.exit == 0, anew.err);
-  CHECK(sessions_in(store) > 2);
-  CHECK(anew.json()["items"][1]["before"]["source"] == "exact");
-}
-
 TEST_CASE("bad workloads and options of one problem beside them are refused") {
   const TemporaryDirectory directory;
   const std::string store = directory / "S.db", file = directory / "calls.jsonl";

@@ -13,29 +13,16 @@
 #include "engine/store/portfolio_lookup.hpp"
 #include "tests/portfolio_cells.hpp"
 #include "tests/shipped_portfolio.hpp"
+#include "tests/twice_kernel.hpp"
 
 namespace hone {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kTwice = R"cuda(#include <hone/kernel.h>
-struct Problem { long n = 64; };
-struct Config { TUNE(32, 64, 128) int block = 64; TUNE(1, 2, 4) int items = 1; };
-constexpr Launch launch(Problem p, Config c) { return {.grid = {ceil_div(p.n, (long)c.block * c.items)}, .block = {c.block}}; }
-template <class T> constexpr Cost cost(Problem p) { return {.flops = 1.0 * p.n, .bytes = 2.0 * p.n * sizeof(T)}; }
-template <class T> REFERENCE(p.n) void twice_reference(long i, const T* x, double* y, Problem p) { y[i] = 2.0 * (double)(float)x[i]; }
-template <class T, Config c> KERNEL void twice(IN(p.n) const T* x, OUT(p.n) T* y, Problem p) {
-  for (int k = 0; k < c.items; ++k) {
-    const long i = ((long)blockIdx.x * c.items + k) * c.block + threadIdx.x;
-    if (i < p.n) y[i] = T(2.0f * (float)x[i]);
-  }
-}
-)cuda";
-
-/// The same with more parameters, of which one must divide n.
+/// test::kTwice with more parameters, of which one must divide n.
 std::string wide_source() {
-  std::string source = kTwice;
+  std::string source = test::kTwice;
   const auto put = [&source](std::string_view before, std::string_view after) {
     source.replace(source.find(before), before.size(), after);
   };
@@ -47,7 +34,7 @@ std::string wide_source() {
 
 class RangeFixture {
  public:
-  explicit RangeFixture(const std::string& source = kTwice)
+  explicit RangeFixture(const std::string& source = test::kTwice)
       : folder_(fs::temp_directory_path() / ("hone_range_" + std::to_string(::getpid()))) {
     fs::create_directories(folder_);
     std::ofstream(folder_ / "twice.cu") << source;

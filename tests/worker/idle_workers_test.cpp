@@ -12,6 +12,7 @@
 #include "engine/tune/operation_session.hpp"
 #include "engine/tune/session.hpp"
 #include "engine/worker/worker.hpp"
+#include "tests/twice_kernel.hpp"
 #include "tests/worker/worker_script.hpp"
 
 namespace hone {
@@ -28,24 +29,12 @@ DeviceInfo device(const std::string& id) {
   return info;
 }
 
-constexpr const char* kDouble = R"cuda(#include <hone/kernel.h>
-struct Problem { long n = 64; };
-struct Config { TUNE(32, 64) int block = 32; };
-constexpr Launch launch(Problem p, Config c) { return {.grid = {ceil_div(p.n, (long)c.block)}, .block = {c.block}}; }
-template <class T> constexpr Cost cost(Problem p) { return {.flops = 1.0 * p.n, .bytes = 2.0 * p.n * sizeof(T)}; }
-template <class T> REFERENCE(p.n) void twice_reference(long i, const T* x, double* y, Problem p) { y[i] = 2.0 * (double)(float)x[i]; }
-template <class T, Config c> KERNEL void twice(IN(p.n) const T* x, OUT(p.n) T* y, Problem p) {
-  const long i = (long)blockIdx.x * c.block + threadIdx.x;
-  if (i < p.n) y[i] = T(2.0f * (float)x[i]);
-}
-)cuda";
-
 /// Sessions at one shape after another that hand on their processes.
 class Sessions {
  public:
   Sessions() : folder_(fs::temp_directory_path() / ("hone_sessions_" + std::to_string(::getpid()))) {
     fs::create_directories(folder_);
-    std::ofstream(folder_ / "twice.cu") << kDouble;
+    std::ofstream(folder_ / "twice.cu") << test::kTwice;
     request.spec = read_kernel_file(folder_ / "twice.cu").value();
     request.device = builtin_registry().device("cpu").value();
     request.budget = {.seconds = std::nullopt, .trials = 2};
