@@ -26,10 +26,10 @@ constexpr double kSeveralFinalsShare = 0.15;  // and of several
 constexpr double kSlice = 0.03;               // of a budget in seconds: the least that a turn lasts
 constexpr double kLongSlice = 0.15;           // where processes end with a turn
 constexpr std::size_t kSliceTrials = 4;
-constexpr std::size_t kGlance = 2;     // trials of each kernel before any has more: its default, and what is expected of it
-constexpr double kSmallPart = 0.1;     // of what is left: what a first share may take of a kernel that is far behind after its glance
-constexpr std::size_t kAhead = 4;      // proposals compiled for a kernel that waits for its turn
-constexpr double kBufferFactor = 4.0;  // of the arguments' bytes: answers, guard bands, what stands by
+constexpr std::size_t kInitialTrials = 2;  // trials of each kernel before any has more: its default, and what is expected of it
+constexpr double kSmallPart = 0.1;         // of what is left: what a first share may take of a kernel that is far behind after those
+constexpr std::size_t kAhead = 4;          // proposals compiled for a kernel that waits for its turn
+constexpr double kBufferFactor = 4.0;      // of the arguments' bytes: answers, guard bands, what stands by
 constexpr double kMemoryShare = 0.5;
 
 class OperationSession {
@@ -72,7 +72,7 @@ class OperationSession {
       const KernelSpec& spec = entrant->request.spec;
       serving_ = standing && standing->kernel == spec.name && standing->source_hash == spec.source_hash ? entrant.get() : serving_;
     }
-    HONE_ASSIGN(expected_, find_expected());
+    HONE_ASSIGN(expected_, find_expected(standing.has_value()));
     start_ = Clock::now();
     const auto memory = common().device.info.properties.find("memory");
     one_at_a_time_ = memory != common().device.info.properties.end() &&
@@ -80,19 +80,22 @@ class OperationSession {
     return {};
   }
 
-  /// The place of what an application would get now, or of what serves.
-  Result<std::size_t> find_expected() {
-    const Lookup lookup{.portfolios = common().transfer};
-    const Result<OperationChoice> now = hone::choose(*request_.operation, request_.problem, common().device.info, &store_, lookup);
-    if (!now && now.error().code == ErrorCode::kStore) {
-      return now.error();
+  /// The place of what an application would get now: of what serves where a session has chosen it, or where nothing better is known.
+  Result<std::size_t> find_expected(bool is_chosen) {
+    const KernelSpec* expected = &serving_->request.spec;
+    if (!is_chosen) {
+      const Lookup lookup{.portfolios = common().transfer};
+      const Result<OperationChoice> now = hone::choose(*request_.operation, request_.problem, common().device.info, &store_, lookup);
+      if (!now && now.error().code == ErrorCode::kStore) {
+        return now.error();
+      }
+      expected = now ? now->spec : expected;
     }
-    std::size_t expected = 0;
+    std::size_t place = 0;
     for (std::size_t i = 0; i < entrants_.size(); ++i) {
-      const bool is_chosen = now ? entrants_[i].request.spec.name == now->spec->name : &entrants_[i] == serving_;
-      expected = is_chosen ? i : expected;
+      place = entrants_[i].request.spec.name == expected->name ? i : place;
     }
-    return expected;
+    return place;
   }
 
   /// What went wrong with one kernel leaves the others; what went wrong with the store, or was asked for, ends the session.
@@ -220,15 +223,15 @@ class OperationSession {
     return {};
   }
 
-  /// First a glance at each, then the first shares: what is far behind has no time to lose then, or the others have none.
+  /// First the initial trials of each, then the first shares: what is far behind has no time to lose then, or the others have none.
   Entrant* choose() {
     if (is_spent()) {
       return serving_;
     }
-    if (Entrant* const next = short_of(glance(), false)) {
+    if (Entrant* const next = short_of(initial_trials(), false)) {
       return next;
     }
-    if (Entrant* const next = short_of(first_share(), glance() > 0)) {
+    if (Entrant* const next = short_of(first_share(), initial_trials() > 0)) {
       return next;
     }
     const std::optional<std::size_t> next = Turns::next(entrants_.runners(), remaining());
@@ -236,7 +239,9 @@ class OperationSession {
   }
 
   /// 0: none. It costs what it takes to change kernels, and under a budget of trials nothing is won by it.
-  [[nodiscard]] std::size_t glance() const { return one_at_a_time_ || common().budget.trials ? 0 : std::min(kGlance, first_share()); }
+  [[nodiscard]] std::size_t initial_trials() const {
+    return one_at_a_time_ || common().budget.trials ? 0 : std::min(kInitialTrials, first_share());
+  }
 
   /// One that has had fewer trials and is ready, else one that is not: what serves now before others. `with_care`: but for what is far
   /// behind and would take much of what is left.
@@ -273,7 +278,7 @@ class OperationSession {
   void share_compilers(const Entrant* active) {
     const auto alive = entrants_.alive();
     const auto cores = static_cast<std::size_t>(compile_workers(common()));
-    const bool all_begin = active == nullptr || active->session->trials().empty() || is_glance(*active);
+    const bool all_begin = active == nullptr || active->session->trials().empty() || is_initial(*active);
     for (const auto& entrant : entrants_) {
       if (!entrant->out && entrant->session->started()) {
         const std::size_t even = std::max<std::size_t>(1, cores / std::max<std::size_t>(1, alive));
@@ -325,10 +330,10 @@ class OperationSession {
     return {};
   }
 
-  [[nodiscard]] bool is_glance(const Entrant& entrant) const { return entrant.session->trials().size() < glance(); }
+  [[nodiscard]] bool is_initial(const Entrant& entrant) const { return entrant.session->trials().size() < initial_trials(); }
 
   [[nodiscard]] std::size_t turn_trials(const Entrant& entrant) const {
-    const std::size_t share = is_glance(entrant) ? glance() : first_share(), has = entrant.session->trials().size();
+    const std::size_t share = is_initial(entrant) ? initial_trials() : first_share(), has = entrant.session->trials().size();
     const std::size_t wanted = has < share ? share - has : kSliceTrials;
     const double left = std::max(remaining().trials, &entrant == serving_ && !knows_serving() ? 1.0 : 0.0);
     return left < static_cast<double>(wanted) ? static_cast<std::size_t>(left) : wanted;
@@ -337,7 +342,7 @@ class OperationSession {
   Result<void> run_turn(Entrant& entrant, std::size_t before) {
     TuningSession& session = *entrant.session;
     const std::size_t wanted = turn_trials(entrant);
-    const double slice = is_glance(entrant) ? 0.0 : one_at_a_time_ ? kLongSlice : kSlice;
+    const double slice = is_initial(entrant) ? 0.0 : one_at_a_time_ ? kLongSlice : kSlice;
     const double begin = elapsed(), least = common().budget.seconds.value_or(0.0) * slice;
     const bool whole = !overlaps() || one_at_a_time_ || common().budget.trials;  // what is proposed is measured in this turn
     for (;;) {
