@@ -5,8 +5,7 @@
 namespace hone {
 namespace {
 
-constexpr std::size_t kMostIdle =
-    10;  // an operation of five kernels with a standby each that lost one; an open device takes half a GiB of its memory
+constexpr std::size_t kMostIdle = 10;  // five kernels with a standby each; an open device takes half a GiB of its memory
 
 std::string device_of(const DeviceInfo& info) { return info.plugin + " " + info.id; }
 
