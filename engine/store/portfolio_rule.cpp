@@ -441,13 +441,20 @@ std::vector<std::size_t> PortfolioRule::everyone() const {
 }
 
 std::vector<Opinion> PortfolioRule::rank(const Shape& shape, const MemberLaunches& launches) const {
+  return rank(nearest(coordinates(shape), points_.size()), launches);
+}
+
+std::vector<Opinion> PortfolioRule::rank_without(std::size_t point, const MemberLaunches& launches) const {
+  return rank(nearest(points_[point], point), launches);
+}
+
+std::vector<Opinion> PortfolioRule::rank(const std::vector<Near>& near, const MemberLaunches& launches) const {
   Launches kept_launches(unlike_.size());
   for (std::size_t member = 0; member < std::min(launches.size(), unlike_.size()); ++member) {
     if (launches[member]) {
       kept_launches[member] = kept(*launches[member]);  // as measurements have it
     }
   }
-  const std::vector<Near> near = nearest(coordinates(shape), points_.size());
   std::vector<Opinion> all = opinions(near, everyone(), kept_launches, unlike_.size() > kFewMembers ? kMoreMeasured : kMeasured);
   std::sort(all.begin(), all.end(), [&](const Opinion& a, const Opinion& b) {
     const double wanted_a = wanted(a), wanted_b = wanted(b);

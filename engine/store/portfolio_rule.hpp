@@ -34,6 +34,8 @@ class PortfolioRule {
 
   /// All members, the best first; ties by their order.
   [[nodiscard]] std::vector<Opinion> rank(const Shape& shape, const MemberLaunches& launches) const;
+  /// As at the shape of a point if nothing had been measured there.
+  [[nodiscard]] std::vector<Opinion> rank_without(std::size_t point, const MemberLaunches& launches) const;
   /// The points whose measurements it looks at there, the nearest first.
   [[nodiscard]] std::vector<std::size_t> around(const Shape& shape) const;
 
@@ -73,6 +75,7 @@ class PortfolioRule {
   void forget_launches_known_in_part();
   [[nodiscard]] Row coordinates(const Shape& shape) const;
   [[nodiscard]] std::vector<Near> nearest(const Row& at, std::size_t without) const;
+  [[nodiscard]] std::vector<Opinion> rank(const std::vector<Near>& near, const MemberLaunches& launches) const;
   [[nodiscard]] double apart(std::size_t member, const std::optional<Launch>& launch, const Cell& other) const;
   /// What to expect at a shape, before more is known: of the best, and of any member.
   struct Usual {

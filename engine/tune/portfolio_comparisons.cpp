@@ -13,7 +13,6 @@ constexpr std::size_t kShapesEach = 24;  // that are planned for a member, sprea
 constexpr std::size_t kEnough = 8;       // shapes at which something is compared
 constexpr std::size_t kFirstFew = 3;     // shapes after which it is given up, if it is behind
 constexpr double kBehind = 0.03;         // in the mean of the logarithms
-constexpr int kMostProposals = 2;        // at one shape: a survey's time may end before it
 constexpr double kClearly = 1.02;        // times the fastest: the best member, where another won
 
 /// Of 40 the first 20: 0, 2, 4, ..., then 1, 3, ...: those that come first are spread over all.
@@ -202,7 +201,7 @@ void PortfolioComparisons::leave_out_what_is_known() {
     const PortfolioTable::Row& row = *row_of.at(shape);  // places are rows, and those stay
     std::erase_if(place.pairs, [&](Pair& pair) {
       const auto times = proposed_.find({pair.other, shape});
-      if (times != proposed_.end() && times->second >= kMostProposals) {
+      if (times != proposed_.end() && times->second >= kMostPlanned) {
         return true;
       }
       const std::optional<std::size_t> other = table_.find_column(pair.other);
@@ -217,7 +216,7 @@ void PortfolioComparisons::leave_out_what_is_known() {
   std::erase_if(places_, [](const Place& place) { return place.pairs.empty(); });
 }
 
-std::optional<PortfolioComparisons::Next> PortfolioComparisons::next(std::size_t most) {
+std::optional<PlannedSurvey> PortfolioComparisons::next(std::size_t most) {
   if (places_.empty() || most < 2) {  // a member and another
     return std::nullopt;
   }
@@ -231,7 +230,7 @@ std::optional<PortfolioComparisons::Next> PortfolioComparisons::next(std::size_t
   std::ranges::stable_sort(richest->pairs, [](const Pair& a, const Pair& b) {
     return a.is_of_winner != b.is_of_winner ? a.is_of_winner : a.compared != b.compared ? a.compared < b.compared : a.slowdown < b.slowdown;
   });
-  Next next{richest->shape, {}};
+  PlannedSurvey next{richest->shape, {}};
   const std::string shape = text(richest->shape);
   std::set<PortfolioMember> proposed;
   std::size_t taken = 0;

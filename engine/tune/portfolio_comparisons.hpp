@@ -28,14 +28,10 @@ class PortfolioComparisons {
   /// `rule`: of `so_far`.
   void add_winners(const Portfolio& so_far, const PortfolioRule& rule, double session_seconds);
 
-  struct Next {
-    Shape shape;
-    PortfolioProposals::First first;  ///< by kernel: a member comes before what it is compared with
-  };
   /// The planned shape at which most winners can be compared, then most others; at most `most` configurations, those first that were
-  /// compared least. What was timed at enough shapes, or is behind at the first few, is no longer; what was proposed twice at a shape and
-  /// not timed is not there again. Nothing if nothing is left.
-  [[nodiscard]] std::optional<Next> next(std::size_t most);
+  /// compared least, a member before what it is compared with. What was timed at enough shapes, or is behind at the first few, is no
+  /// longer; what was proposed twice at a shape and not timed is not there again. Nothing if nothing is left.
+  [[nodiscard]] std::optional<PlannedSurvey> next(std::size_t most);
 
  private:
   struct Pair {

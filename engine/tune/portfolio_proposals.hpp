@@ -15,6 +15,15 @@
 
 namespace hone {
 
+/// What is timed together.
+struct PlannedSurvey {
+  Shape shape;
+  std::map<std::string, std::vector<Configuration>> first;  ///< by kernel
+};
+
+/// How often a configuration is planned at a shape where it was not timed: a survey's time may end before it.
+inline constexpr int kMostPlanned = 2;
+
 class PortfolioProposals {
  public:
   using First = std::map<std::string, std::vector<Configuration>>;  ///< by kernel

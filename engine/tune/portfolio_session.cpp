@@ -14,6 +14,7 @@
 #include "engine/kernel/static_fields.hpp"
 #include "engine/store/portfolio_lookup.hpp"
 #include "engine/tune/operation_session.hpp"
+#include "engine/tune/portfolio_choices.hpp"
 #include "engine/tune/portfolio_comparisons.hpp"
 #include "engine/tune/portfolio_proposals.hpp"
 #include "engine/tune/portfolio_shapes.hpp"
@@ -40,6 +41,8 @@ constexpr double kLeastProposals = 4.0, kMostProposals = 40.0;
 constexpr std::size_t kSurveyed = 28;      // configurations that are timed at a surveyed shape, at most
 constexpr std::size_t kLeastTime = 8;      // configurations: fewer have as much time as these
 constexpr std::size_t kMemberShare = 2;    // quarters of what is surveyed, that members may have before others
+constexpr double kChoiceShare = 0.3;       // of a budget, for choices that were not timed
+constexpr std::size_t kChoicesEach = 32;   // shapes, until the rule is made again
 constexpr double kCompareShare = 0.25;     // of a budget, for comparisons
 constexpr double kSurveyShare = 0.3;       // of an exploring session's seconds, that a survey may take
 constexpr double kLearnAgain = 1.5;        // times as many shapes as when it was last asked what a portfolio of them is like
@@ -221,6 +224,12 @@ class PortfolioSession {
     }
   }
 
+  /// With the settings that the rule has.
+  void learn_as_set() {
+    portfolio_ = table_.portfolio_as_set(portfolio_, request_.most_members);
+    rule_.emplace(portfolio_);
+  }
+
   [[nodiscard]] double elapsed() const { return about_.seconds + std::chrono::duration<double>(PortfolioClock::now() - start_).count(); }
   [[nodiscard]] bool stopped() const { return request_.common.stop.stop_requested(); }
   /// The share of the budget that is spent.
@@ -282,6 +291,12 @@ class PortfolioSession {
     const auto next_explored = [&] {
       return shapes_.next_explored(session_seconds, table_, [&](const Shape& shape) { return need(shape); });
     };
+    if (table_.rows().size() >= kFirstShapes && chosen_ <= kChoiceShare * spent_here()) {
+      HONE_ASSIGN(const bool done, time_choices(session_seconds));
+      if (done) {
+        return {};
+      }
+    }
     const bool is_turn_of_sessions = table_.rows().size() < kFirstShapes || explored_ <= kExploreShare * spent_here();
     std::optional<Shape> shape = is_turn_of_sessions ? next_explored() : std::nullopt;
     bool explores = shape.has_value();
@@ -342,6 +357,24 @@ class PortfolioSession {
                : static_cast<std::size_t>(std::clamp<std::int64_t>(*request_.budget.trials - about_.trials - trials_, 1, kSurveyed));
   }
 
+  /// At a shape that was measured before. False where each choice was timed, or nothing can be.
+  Result<bool> time_choices(double session_seconds) {
+    if (!rule_ || failed_choices_ >= kPatienceWithShapes) {
+      return false;
+    }
+    const double before = spent_here();
+    const std::optional<PlannedSurvey> next = choices_.next(portfolio_, *rule_, most_surveyed(), session_seconds);
+    if (next) {
+      HONE_ASSIGN(const bool measured, survey(next->shape, next->first));
+      failed_choices_ = measured ? 0 : failed_choices_ + 1;
+      if (++timed_choices_ % kChoicesEach == 0) {
+        learn_as_set();
+      }
+    }
+    chosen_ += spent_here() - before;
+    return next.has_value();
+  }
+
   /// At a shape that was measured before. False where nothing is left to compare, or nothing can be timed.
   Result<bool> compare(double session_seconds) {
     if (!rule_ || failed_comparisons_ >= kPatienceWithShapes) {
@@ -354,7 +387,7 @@ class PortfolioSession {
       comparisons_.plan(portfolio_.members, session_seconds);
     }
     comparisons_.add_winners(portfolio_, *rule_, session_seconds);
-    const std::optional<PortfolioComparisons::Next> next = comparisons_.next(most_surveyed());
+    const std::optional<PlannedSurvey> next = comparisons_.next(most_surveyed());
     if (next) {
       HONE_ASSIGN(const bool measured, survey(next->shape, next->first));
       failed_comparisons_ = measured ? 0 : failed_comparisons_ + 1;
@@ -424,8 +457,7 @@ class PortfolioSession {
     if (static_cast<double>(rows.size()) >= kLearnAgain * static_cast<double>(learnt_)) {
       learn();
     } else if (explored && rule_) {
-      portfolio_ = table_.portfolio_as_set(portfolio_, request_.most_members);
-      rule_.emplace(portfolio_);
+      learn_as_set();
     }
   }
 
@@ -561,15 +593,17 @@ class PortfolioSession {
   PortfolioReport report_;
   PortfolioShapes shapes_{request_};
   PortfolioProposals proposals_{request_, table_, shapes_};
+  PortfolioChoices choices_{table_, shapes_, proposals_};
   PortfolioComparisons comparisons_{table_, shapes_, proposals_};
   std::set<PortfolioMember> planned_;                       ///< that comparisons were planned for
   IdleWorkers idle_workers_;                                ///< for the sessions; surveys have their own processes
   std::map<std::string, std::unique_ptr<Survey>> surveys_;  ///< by kernel
-  double explored_ = 0.0, compared_ = 0.0;                  ///< of spent_here(): by sessions, by comparisons
+  double explored_ = 0.0, chosen_ = 0.0, compared_ = 0.0;   ///< of spent_here(): by sessions, for choices, by comparisons
   std::int64_t trials_ = 0;                                 ///< of this run
   bool has_own_ = false;    ///< something of the table is not what came with Hone: that is not stored as it is
   std::size_t learnt_ = 0;  ///< points, when the rule was fitted last
-  int failures_in_a_row_ = 0, failed_comparisons_ = 0, empty_turns_ = 0;
+  std::size_t timed_choices_ = 0;
+  int failures_in_a_row_ = 0, failed_choices_ = 0, failed_comparisons_ = 0, empty_turns_ = 0;
   bool exhausted_ = false;
   PortfolioClock::time_point start_ = PortfolioClock::now();
 };

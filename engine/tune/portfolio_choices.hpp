@@ -1,0 +1,38 @@
+#pragma once
+// What a rule would choose at measured shapes if nothing had been measured there: where that was not timed, it is. Searches find what is
+// fast, and say little of a member that a rule takes for fast and that is not: such a choice is served at every new shape near it.
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "engine/tune/portfolio_proposals.hpp"
+
+namespace hone {
+
+class PortfolioChoices {
+ public:
+  /// All are kept.
+  PortfolioChoices(const PortfolioTable& table, const PortfolioShapes& shapes, const PortfolioProposals& proposals)
+      : table_(table), shapes_(shapes), proposals_(proposals) {}
+
+  /// The next shape whose choice was not timed there, and where a survey costs little: the members that the rule would choose before the
+  /// first that was, at most `most` in all, and the fastest that is known, beside which they are timed. It passes over all shapes in the
+  /// order in which they were measured, and again as long as a pass finds many. What was proposed twice at a shape and not timed is not
+  /// there again. Nothing if nothing is left. `rule`: of `so_far`. `session_seconds`: as in PortfolioShapes.
+  [[nodiscard]] std::optional<PlannedSurvey> next(const Portfolio& so_far, const PortfolioRule& rule, std::size_t most,
+                                                  double session_seconds);
+
+ private:
+  [[nodiscard]] PlannedSurvey at(const PortfolioTable::Row& row, const Portfolio& so_far, const PortfolioRule& rule, std::size_t most);
+
+  const PortfolioTable& table_;
+  const PortfolioShapes& shapes_;
+  const PortfolioProposals& proposals_;
+  std::size_t passed_ = 0, found_ = 0;  ///< shapes of this pass, and those of them that had something to time
+  std::map<std::pair<PortfolioMember, std::string>, int> proposed_;  ///< how often, by member and shape
+};
+
+}  // namespace hone
