@@ -52,7 +52,7 @@ std::optional<PlannedSurvey> PortfolioChoices::next(const Portfolio& so_far, con
   if (most < 2) {  // a choice and what it is timed beside
     return std::nullopt;
   }
-  const std::vector<PortfolioTable::Row> rows = table_.rows();
+  const std::vector<PortfolioTable::Row>& rows = table_.rows();
   bool is_another = false;
   while (true) {
     if (passed_ >= rows.size()) {

@@ -31,7 +31,7 @@ class PortfolioChoices {
   const PortfolioTable& table_;
   const PortfolioShapes& shapes_;
   const PortfolioProposals& proposals_;
-  std::size_t passed_ = 0, found_ = 0;  ///< shapes of this pass, and those of them that had something to time
+  std::size_t passed_ = 0, found_ = 0;                               ///< shapes of this pass, and those of them that had something to time
   std::map<std::pair<PortfolioMember, std::string>, int> proposed_;  ///< how often, by member and shape
 };
 

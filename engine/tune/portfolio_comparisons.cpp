@@ -51,7 +51,7 @@ std::vector<PortfolioComparisons::Pair>& PortfolioComparisons::pairs_at(const Sh
 }
 
 void PortfolioComparisons::plan(const std::vector<PortfolioMember>& members, double session_seconds) {
-  const std::vector<PortfolioTable::Row> rows = table_.rows();
+  const std::vector<PortfolioTable::Row>& rows = table_.rows();
   const std::vector<std::optional<Shape>> fastest = table_.fastest_at();
   std::vector<bool> is_cheap;
   for (Place& place : places_) {
@@ -119,7 +119,7 @@ void PortfolioComparisons::add_winners(const Portfolio& so_far, const PortfolioR
       members_.push_back(*column);
     }
   }
-  const std::vector<PortfolioTable::Row> rows = table_.rows();
+  const std::vector<PortfolioTable::Row>& rows = table_.rows();
   std::map<Shape, const PortfolioTable::Row*> row_of;
   for (const PortfolioTable::Row& row : rows) {
     row_of.emplace(row.shape, &row);
@@ -167,7 +167,7 @@ bool PortfolioComparisons::Compared::is_enough() const {
 /// Of a member and another, the shapes count at which the member is near the fastest and both were measured. Of a winner, those around
 /// where it won, each with its best member.
 void PortfolioComparisons::leave_out_what_is_known() {
-  const std::vector<PortfolioTable::Row> rows = table_.rows();
+  const std::vector<PortfolioTable::Row>& rows = table_.rows();
   std::map<std::pair<std::size_t, std::size_t>, Compared> all;  // by the columns of a member and another
   std::map<std::size_t, Compared> winners;                      // by column
   std::map<std::string, const PortfolioTable::Row*> row_of;

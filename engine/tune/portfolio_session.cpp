@@ -41,7 +41,7 @@ constexpr double kLeastProposals = 4.0, kMostProposals = 40.0;
 constexpr std::size_t kSurveyed = 28;      // configurations that are timed at a surveyed shape, at most
 constexpr std::size_t kLeastTime = 8;      // configurations: fewer have as much time as these
 constexpr std::size_t kMemberShare = 2;    // quarters of what is surveyed, that members may have before others
-constexpr double kChoiceShare = 0.3;       // of a budget, for choices that were not timed
+constexpr double kChoiceShare = 0.6;       // of a budget, for choices that were not timed
 constexpr std::size_t kChoicesEach = 32;   // shapes, until the rule is made again
 constexpr double kCompareShare = 0.25;     // of a budget, for comparisons
 constexpr double kSurveyShare = 0.3;       // of an exploring session's seconds, that a survey may take
@@ -449,7 +449,7 @@ class PortfolioSession {
 
   /// A shape was measured, by a session that looked for what is fast there or by a survey of what is known.
   void noted(const Shape& shape, bool explored) {
-    const std::vector<PortfolioTable::Row> rows = table_.rows();
+    const std::vector<PortfolioTable::Row>& rows = table_.rows();
     const auto row = std::ranges::find(rows, shape, &PortfolioTable::Row::shape);
     if (row != rows.end()) {
       shapes_.note_time(shape, row->best_us);

@@ -48,19 +48,20 @@ std::vector<std::size_t> contenders(const std::vector<PortfolioTable::Row>& rows
 }  // namespace
 
 std::size_t PortfolioTable::column_of(const PortfolioMember& member) {
-  const auto [place, added] = places_.emplace(place_name(member), columns_.size());
+  const auto [column, added] = column_of_.emplace(name_of(member), columns_.size());
   if (added) {
     columns_.push_back(member);
   }
-  return place->second;
+  return column->second;
+}
+
+PortfolioTable::Place& PortfolioTable::place_of(const Shape& shape, const Work& work) {
+  return places_.try_emplace(text(shape), Place{shape, work, 0.0, {}, {}}).first->second;
 }
 
 void PortfolioTable::add(const Shape& shape, const Work& work, const KernelSpec& spec, const Problem& problem, const DeviceInfo& device,
                          const std::vector<Trial>& trials) {
-  const auto [times, added] = times_.emplace(text(shape), std::map<std::size_t, Measured>());
-  if (added) {
-    shapes_.emplace_back(shape, work);
-  }
+  Place& place = place_of(shape, work);
   Bindings fixed = bindings(problem);
   fixed.merge(bindings(device));
   for (const Trial& trial : trials) {
@@ -70,8 +71,10 @@ void PortfolioTable::add(const Shape& shape, const Work& work, const KernelSpec&
     }
     Bindings bound = bindings(spec.parameters, trial.configuration);
     bound.insert(fixed.begin(), fixed.end());
-    times->second[column] = {was_timed(trial) ? std::optional(trial.measurement.median_us) : std::nullopt, launch_size(spec, bound)};
+    place.times[column] = {was_timed(trial) ? std::optional(trial.measurement.median_us) : std::nullopt, launch_size(spec, bound)};
   }
+  make_row(place);
+  set_floors();
 }
 
 void PortfolioTable::add(const Portfolio& earlier, const std::function<std::optional<There>(const Shape&)>& at) {
@@ -85,63 +88,62 @@ void PortfolioTable::add(const Portfolio& earlier, const std::function<std::opti
     if (!there) {
       continue;
     }
-    const auto [times, added] = times_.emplace(text(point.shape), std::map<std::size_t, Measured>());
-    if (added) {
-      shapes_.emplace_back(point.shape, there->work);
-    }
-    const auto best = best_of_earlier_.emplace(times->first, point.best_us).first;
-    best->second = std::min(best->second, point.best_us);
+    Place& place = place_of(point.shape, there->work);
+    place.best_of_earlier_us = place.best_of_earlier_us == 0.0 ? point.best_us : std::min(place.best_of_earlier_us, point.best_us);
     for (const PortfolioCell& cell : point.cells) {
       const bool is_timed = cell.slowdown < slowest;  // else it failed, or was as slow
-      times->second.try_emplace(columns[cell.member], Measured{is_timed ? std::optional(point.best_us * cell.slowdown) : std::nullopt,
-                                                               there->launches.at(cell.member)});
+      place.times.try_emplace(columns[cell.member], Measured{is_timed ? std::optional(point.best_us * cell.slowdown) : std::nullopt,
+                                                             there->launches.at(cell.member)});
     }
+    make_row(place);
   }
+  set_floors();
 }
 
-std::vector<PortfolioTable::Row> PortfolioTable::rows() const {
-  std::vector<Row> all;
-  std::vector<Work> works;
+void PortfolioTable::make_row(Place& place) {
+  Row row{place.shape, place.best_of_earlier_us, 0.0, {}, {}};
+  for (const auto& [column, measured] : place.times) {
+    row.best_us = measured.us && (row.best_us == 0.0 || *measured.us < row.best_us) ? *measured.us : row.best_us;
+  }
+  if (row.best_us == 0.0) {
+    return;
+  }
+  for (const auto& [column, measured] : place.times) {
+    row.slowdowns[column] = measured.us ? *measured.us / row.best_us : kFailed;
+    if (measured.launch) {
+      row.launches.emplace(column, *measured.launch);
+    }
+  }
+  if (!place.row) {
+    place.row = rows_.size();
+    rows_.emplace_back();
+    works_.push_back(place.work);
+  }
+  rows_[*place.row] = std::move(row);
+}
+
+void PortfolioTable::set_floors() {
   Work rates;  // in a microsecond
   double least = std::numeric_limits<double>::infinity();
-  for (const auto& [shape, work] : shapes_) {
-    const std::string name = text(shape);
-    const auto earlier = best_of_earlier_.find(name);
-    Row row{shape, earlier == best_of_earlier_.end() ? 0.0 : earlier->second, 0.0, {}, {}};
-    const auto& times = times_.at(name);
-    for (const auto& [column, measured] : times) {
-      row.best_us = measured.us && (row.best_us == 0.0 || *measured.us < row.best_us) ? *measured.us : row.best_us;
-    }
-    if (row.best_us == 0.0) {
-      continue;
-    }
-    for (const auto& [column, measured] : times) {
-      row.slowdowns[column] = measured.us ? *measured.us / row.best_us : kFailed;
-      if (measured.launch) {
-        row.launches.emplace(column, *measured.launch);
-      }
-    }
-    least = std::min(least, row.best_us);
-    rates = {std::max(rates.bytes, work.bytes / row.best_us), std::max(rates.flops, work.flops / row.best_us)};
-    all.push_back(std::move(row));
-    works.push_back(work);
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    least = std::min(least, rows_[i].best_us);
+    rates = {std::max(rates.bytes, works_[i].bytes / rows_[i].best_us), std::max(rates.flops, works_[i].flops / rows_[i].best_us)};
   }
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    all[i].floor_us =
-        least + (rates.bytes > 0.0 ? works[i].bytes / rates.bytes : 0.0) + (rates.flops > 0.0 ? works[i].flops / rates.flops : 0.0);
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    rows_[i].floor_us =
+        least + (rates.bytes > 0.0 ? works_[i].bytes / rates.bytes : 0.0) + (rates.flops > 0.0 ? works_[i].flops / rates.flops : 0.0);
   }
-  return all;
 }
 
 std::optional<std::size_t> PortfolioTable::find_column(const PortfolioMember& member) const {
-  const auto found = places_.find(place_name(member));
-  return found == places_.end() ? std::nullopt : std::optional(found->second);
+  const auto found = column_of_.find(name_of(member));
+  return found == column_of_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::vector<std::optional<Shape>> PortfolioTable::fastest_at() const {
   std::vector<std::optional<Shape>> shapes(columns_.size());
   std::vector<double> least(columns_.size(), kFailed);
-  for (const Row& row : rows()) {
+  for (const Row& row : rows_) {
     for (const auto& [column, slowdown] : row.slowdowns) {
       if (slowdown < least[column]) {
         least[column] = slowdown;
@@ -198,7 +200,7 @@ std::vector<std::size_t> PortfolioTable::choose(const std::vector<Row>& all, std
 
 std::vector<std::size_t> PortfolioTable::promising(const Shape& shape, const Portfolio& about,
                                                    const std::function<MemberLaunches(std::span<const PortfolioMember>)>& launches) const {
-  const std::vector<Row> all = rows();
+  const std::vector<Row>& all = rows_;
   Portfolio whole = about;
   fill(whole, all, {});
   if (whole.points.empty()) {
@@ -241,8 +243,7 @@ void PortfolioTable::fill(Portfolio& portfolio, const std::vector<Row>& all, con
 }
 
 Portfolio PortfolioTable::portfolio_as_set(Portfolio about, std::size_t most) const {
-  const std::vector<Row> all = rows();
-  fill(about, all, choose(all, most));
+  fill(about, rows_, choose(rows_, most));
   return about;
 }
 
@@ -260,7 +261,7 @@ Portfolio PortfolioTable::portfolio(Portfolio about, std::size_t most) const {
 
 void PortfolioTable::judge(Portfolio& portfolio, std::size_t most) const {
   constexpr std::size_t kFolds = 16;
-  const std::vector<Row> all = rows();
+  const std::vector<Row>& all = rows_;
   const std::size_t folds = std::min(kFolds, all.size());
   double sum = 0.0, worst = 0.0;
   for (std::size_t fold = 0; fold < folds && folds > 1; ++fold) {

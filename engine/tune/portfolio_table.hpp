@@ -47,19 +47,19 @@ class PortfolioTable {
   void add(const Portfolio& earlier, const std::function<std::optional<There>(const Shape&)>& at);
 
   [[nodiscard]] const std::vector<PortfolioMember>& columns() const { return columns_; }
-  /// The shapes at which something was right, in the order in which they were measured.
-  [[nodiscard]] std::vector<Row> rows() const;
+  /// The shapes at which something was right, in the order in which something was. Until the next add().
+  [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
   /// By column: the shape at which it was nearest to the best, the first such one; nothing where it was nowhere right, or nowhere near.
   [[nodiscard]] std::vector<std::optional<Shape>> fastest_at() const;
   /// Nothing for what was never measured.
   [[nodiscard]] std::optional<std::size_t> find_column(const PortfolioMember& member) const;
   /// Whether it did something wrong at some shape.
   [[nodiscard]] bool is_wrong(std::size_t column) const { return wrong_.contains(column); }
-  [[nodiscard]] bool holds(const Shape& shape) const { return times_.contains(text(shape)); }
+  [[nodiscard]] bool holds(const Shape& shape) const { return places_.contains(text(shape)); }
 
   /// At most so many columns: each in turn the one that brings the mean of the logarithms of the slowdowns down most, as long as that is
   /// more than a member is worth. Ties go to what was measured more often, then by name.
-  [[nodiscard]] std::vector<std::size_t> choose(std::size_t most) const { return choose(rows(), most); }
+  [[nodiscard]] std::vector<std::size_t> choose(std::size_t most) const { return choose(rows_, most); }
   /// The columns that could be members and were measured at shapes near this one, what a rule of all of them with these settings expects to
   /// be fast there first. `launches`: of members there.
   [[nodiscard]] std::vector<std::size_t> promising(const Shape& shape, const Portfolio& about,
@@ -74,19 +74,30 @@ class PortfolioTable {
 
  private:
   std::size_t column_of(const PortfolioMember& member);
-  static std::string place_name(const PortfolioMember& member) { return member.kernel + "\n" + member.configuration; }
+  static std::string name_of(const PortfolioMember& member) { return member.kernel + "\n" + member.configuration; }
   [[nodiscard]] std::vector<std::size_t> choose(const std::vector<Row>& all, std::size_t most) const;
   void fill(Portfolio& portfolio, const std::vector<Row>& all, const std::vector<std::size_t>& chosen) const;
-
-  std::vector<PortfolioMember> columns_;
-  std::map<std::string, std::size_t> places_;  ///< of a column
   struct Measured {
     std::optional<double> us;  ///< none: it failed
     std::optional<LaunchSize> launch;
   };
-  std::map<std::string, std::map<std::size_t, Measured>> times_;  ///< by shape and column
-  std::map<std::string, double> best_of_earlier_;                 ///< microseconds by shape, of what may be no column
-  std::vector<std::pair<Shape, Work>> shapes_;
+  /// What is known of a shape.
+  struct Place {
+    Shape shape;
+    Work work;
+    double best_of_earlier_us = 0.0;        ///< of what may be no column; 0: nothing is known
+    std::map<std::size_t, Measured> times;  ///< by column
+    std::optional<std::size_t> row;         ///< in rows_, once something was right
+  };
+  Place& place_of(const Shape& shape, const Work& work);
+  void make_row(Place& place);
+  void set_floors();
+
+  std::vector<PortfolioMember> columns_;
+  std::map<std::string, std::size_t> column_of_;  ///< by a member's name
+  std::map<std::string, Place> places_;           ///< by the text of a shape
+  std::vector<Row> rows_;
+  std::vector<Work> works_;      ///< of each row
   std::set<std::size_t> wrong_;  ///< columns that did something wrong at some shape: no members, however fast they are elsewhere
 };
 
