@@ -366,7 +366,7 @@ class PortfolioSession {
     const std::optional<PlannedSurvey> next = choices_.next(portfolio_, *rule_, most_surveyed(), session_seconds);
     if (next) {
       HONE_ASSIGN(const bool measured, survey(next->shape, next->first));
-      failed_choices_ = measured ? 0 : failed_choices_ + 1;
+      failed_choices_ += measured ? 0 : 1;
       if (++timed_choices_ % kChoicesEach == 0) {
         learn_as_set();
       }
@@ -390,7 +390,7 @@ class PortfolioSession {
     const std::optional<PlannedSurvey> next = comparisons_.next(most_surveyed());
     if (next) {
       HONE_ASSIGN(const bool measured, survey(next->shape, next->first));
-      failed_comparisons_ = measured ? 0 : failed_comparisons_ + 1;
+      failed_comparisons_ += measured ? 0 : 1;
     }
     compared_ += spent_here() - before;
     return next.has_value();
@@ -435,7 +435,7 @@ class PortfolioSession {
         HONE_TRY(note(shape, *spec, trials));
       }
       report_.measured += is_measured ? 0 : 1;
-      failures_in_a_row_ = empty_turns_ = 0;
+      failures_in_a_row_ = failed_choices_ = failed_comparisons_ = empty_turns_ = 0;
       noted(shape, false);
     }
     return is_any_right;

@@ -6,6 +6,7 @@
 #include "engine/kernel/configuration_text.hpp"
 #include "engine/tune/compile_missing.hpp"
 #include "engine/tune/evaluator.hpp"
+#include "engine/worker/reference_compiler.hpp"
 #include "engine/worker/worker.hpp"
 
 namespace hone {
@@ -77,12 +78,34 @@ Result<wire::SurveyResult> Survey::ask(const wire::Message& message) {
   return *std::move(answer);
 }
 
+Result<Compiled> Survey::reference(const Problem& problem) {
+  const CompiledKey key = key_of(problem, "reference");
+  HONE_ASSIGN(std::optional<Compiled> known, store_.find_compiled(key));
+  if (known) {
+    return *std::move(known);
+  }
+  HONE_ASSIGN(const std::filesystem::path executable, find_worker());
+  std::optional<Result<Compiled>> compiled;
+  HONE_ASSIGN(const auto compiler,
+              ReferenceCompiler::start(
+                  context_, executable, worker_setup(common_.device, spec_, problem, MeasureSettings(), common_.seed),
+                  [] { return RequestLimits::all(kSurveyStart); }, [&compiled](Result<Compiled> done) { compiled = std::move(done); }));
+  while (!compiled && !common_.stop.stop_requested()) {
+    context_.restart();
+    context_.run_one_for(kPoll);
+  }
+  if (!compiled) {
+    return cancelled();
+  }
+  if (*compiled) {
+    HONE_TRY(store_.put_compiled(key, **compiled));
+  }
+  return *std::move(compiled);
+}
+
 Result<std::vector<Trial>> Survey::measure(const Problem& problem, const std::vector<Configuration>& candidates, double seconds) {
   const auto begin = std::chrono::steady_clock::now();
-  HONE_ASSIGN(const std::optional<Compiled> reference, store_.find_compiled(key_of(problem, "reference")));
-  if (!reference) {
-    return Error{ErrorCode::kUnavailable, spec_.name + ": the store has no compiled reference; a session of the kernel leaves one there"};
-  }
+  HONE_ASSIGN(const Compiled reference, this->reference(problem));
   HONE_ASSIGN(MissingCode missing,
               compile_missing(common_.device, spec_, problem, candidates, store_, common_.compile_workers, common_.stop));
   std::vector<Trial> trials = std::move(missing.failed);
@@ -103,7 +126,7 @@ Result<std::vector<Trial>> Survey::measure(const Problem& problem, const std::ve
     }
     const Result<wire::SurveyResult> reply = ask({{"op", "survey"},
                                                   {"problem", wire::to_message(problem)},
-                                                  {"reference", wire::to_message(*reference)},
+                                                  {"reference", wire::to_message(reference)},
                                                   {"candidates", std::move(entries)},
                                                   {"seconds", seconds}});
     if (reply && reply->error) {

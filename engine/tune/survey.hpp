@@ -23,12 +23,14 @@ class Survey {
 
   /// Compiles what the store lacks, then validates (one run) and times the candidates in their order, as many as `seconds` allow and at
   /// least one. The first that is right is what the others race against. Trials of those that were reached are kept as a session of the
-  /// store. A candidate that takes the process down is charged, and the others go on in a new one. Errors: kUnavailable where the store has
-  /// no reference yet, which any session leaves there; the shape is too large for the device; a store or worker failure; kCancelled.
+  /// store. A candidate that takes the process down is charged, and the others go on in a new one. Errors: the reference does not compile;
+  /// the shape is too large for the device; a store or worker failure; kCancelled.
   Result<std::vector<Trial>> measure(const Problem& problem, const std::vector<Configuration>& candidates, double seconds);
 
  private:
   Result<void> start(const Problem& problem);
+  /// The store's, or compiled for it.
+  Result<Compiled> reference(const Problem& problem);
   Result<wire::SurveyResult> ask(const wire::Message& message);
   Result<void> keep(const Problem& problem, std::vector<Trial>& trials, double seconds);
   [[nodiscard]] CompiledKey key_of(const Problem& problem, const std::string& configuration) const;

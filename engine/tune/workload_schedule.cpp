@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <string>
 #include <utility>
@@ -14,19 +15,17 @@ namespace hone {
 namespace {
 
 constexpr std::array<std::pair<Split, std::string_view>, 2> kSplits{{{Split::kGain, "gain"}, {Split::kEven, "even"}}};
-constexpr double kShareOfEven = 1.0 / 3.0;  // what the first share of a problem is of its part of an even split, and a slice at least
-constexpr double kGrowth = 0.5;             // a slice of what the problem has had: each start of its processes costs
-constexpr double kFirstTries = 3.0;         // first shares for a problem of which nothing was right yet
-constexpr double kLeastSliceTrials = 4.0;   // that a slice has time for at least
-constexpr double kFirstStarts = 1.5;        // times what a search takes to begin, that a first share is at least
-constexpr double kFirstShares = 0.5;        // of what is left: if they take no more, first shares come before all else
-constexpr double kAmple = 7.0;              // times what all that are new take to begin: with less, none of them is begun twice
-constexpr double kEagerness = 0.4;          // power of what is hoped of a problem that its part of the rest is proportional to
-constexpr double kLeastStarts = 0.7;        // times what a search takes to begin, that a whole slice searches at least
-constexpr double kSearchOfWhole = 0.85;     // the rest of a whole slice is its final round
-constexpr double kUsualGain = 0.1;          // logarithm, of a problem that is like none that was timed
-constexpr double kUsualWeight = 0.25;       // as if one had gained that which is two octaves away
-constexpr double kNothing = 0.1;            // of a first share: what is left of a budget is not worth a start
+constexpr double kShareOfEven = 0.5;       // what the first share of a problem is of its part of an even split, and a slice at least
+constexpr double kGrowth = 0.5;            // a slice of what the problem has had: each start of its processes costs
+constexpr double kFirstTries = 3.0;        // first shares for a problem of which nothing was right yet
+constexpr double kLeastSliceTrials = 4.0;  // that a slice has time for at least
+constexpr double kFirstStarts = 1.5;       // times what a search takes to begin, that a first share is at least
+constexpr double kAmple = 7.0;             // times what all that are new take to begin: with less, none of them is begun twice
+constexpr double kLeastStarts = 1.3;       // times what a search takes to begin, that a whole slice searches at least
+constexpr double kSearchOfWhole = 0.85;    // the rest of a whole slice is its final round
+constexpr double kUsualGain = 0.1;         // logarithm, of a problem that is like none that was timed
+constexpr double kUsualWeight = 0.25;      // as if one had gained that which is two octaves away
+constexpr double kNothing = 0.1;           // of a first share: what is left of a budget is not worth a start
 
 bool is_timed(const Contender& contender) { return !contender.best_us.empty() && std::isfinite(contender.best_us.back()); }
 
@@ -149,52 +148,63 @@ std::optional<Slice> WorkloadSchedule::next_evenly(std::span<const Contender> co
   return first ? std::optional(Slice{*first, std::clamp(all / waiting - contenders[*first].cost, 0.0, left), true}) : std::nullopt;
 }
 
+/// A first trial gains most of all, and what nobody has timed may take any time: so all that are new come before the others, and of a
+/// budget that is short none gets more than others.
 std::optional<Slice> WorkloadSchedule::next_by_gain(std::span<const Contender> contenders, double left) const {
   const Untried untried(contenders, share_, start_);
-  const auto drop = [&](const Contender& contender) {
-    return is_new(contender) ? untried.drop(contender) : expected_drop(contender, share_);
-  };
-  double parts = 0.0, starts = 0.0;  // of all that are new
-  double hopes = 0.0;                // of all that can go on
-  for (const Contender& contender : contenders) {
-    parts += is_new(contender) ? untried.first_share(contender) + untried.start(contender) : 0.0;
-    starts += is_new(contender) ? untried.start(contender) : 0.0;
-    hopes += contender.can_go_on ? std::pow(drop(contender), kEagerness) : 0.0;
-  }
-  std::optional<Slice> chosen;
-  std::pair best{false, -1.0};  // whether it comes before all others, and what a slice is expected to save for its cost
+  std::vector<std::pair<double, std::size_t>> waiting;  // what each is hoped to save for what it takes
+  double starts = 0.0;
   for (std::size_t i = 0; i < contenders.size(); ++i) {
     const Contender& contender = contenders[i];
-    if (!contender.can_go_on) {
-      continue;
+    if (!is_timed(contender) && contender.can_go_on && contender.cost > 0.0 &&
+        contender.cost < kFirstTries * untried.first_share(contender)) {
+      return Slice{i, std::min(left, untried.first_share(contender))};
     }
-    const double first = untried.first_share(contender);
-    if (is_new(contender) && untried.start(contender) > left) {
-      continue;
-    }
-    Slice slice{i, first};
-    std::pair rank{false, -1.0};
     if (is_new(contender)) {
-      slice.is_whole = kAmple * starts > left && contender.work > 0.0;
-      if (slice.is_whole) {
-        slice.cost =
-            std::max(left * std::pow(drop(contender), kEagerness) / hopes, kLeastStarts * untried.start(contender) / kSearchOfWhole);
-      }
-      rank = {parts <= kFirstShares * left || contender.work == 0.0,
-              contender.work == 0.0 ? std::numeric_limits<double>::infinity() : drop(contender) / first};
-    } else if (is_timed(contender)) {
-      slice.cost = std::max({share_, kGrowth * contender.cost, kLeastSliceTrials * cost_of_trial(contender)});
-      rank.second = expected_drop(contender, std::min(left, slice.cost)) / std::min(left, slice.cost);
-    } else if (contender.cost < kFirstTries * first) {
-      rank = {true, std::numeric_limits<double>::infinity()};
-    }
-    if (rank > best) {
-      best = rank;
-      chosen = slice;
+      const bool is_known = contender.work > 0.0;
+      waiting.emplace_back(is_known ? untried.drop(contender) / untried.first_share(contender) : std::numeric_limits<double>::infinity(),
+                           i);
+      starts += untried.start(contender);
     }
   }
-  if (chosen) {
-    chosen->cost = std::min(chosen->cost, left);
+  std::ranges::stable_sort(waiting, std::greater(), &std::pair<double, std::size_t>::first);
+  std::optional<std::size_t> first;
+  double reserved = 0.0, begin = 0.0;  // by all that the budget is enough for, the most hopeful first
+  for (const auto& [hope, i] : waiting) {
+    const double least = kLeastStarts * untried.start(contenders[i]) / kSearchOfWhole;
+    if (reserved + least <= left) {
+      first = first ? first : i;
+      reserved += least;
+      begin += 1.0;
+    }
+  }
+  if (!first) {
+    const bool is_any_begun = std::ranges::any_of(contenders, [](const Contender& one) { return one.cost > 0.0; });
+    return waiting.empty() || is_any_begun ? next_round(contenders, left) : std::optional(Slice{waiting.front().second, left, true});
+  }
+  const Contender& contender = contenders[*first];
+  if (contender.work == 0.0 || kAmple * starts <= left) {
+    return Slice{*first, std::min(left, untried.first_share(contender))};
+  }
+  const double least = kLeastStarts * untried.start(contender) / kSearchOfWhole;
+  return Slice{*first, std::clamp(left / begin, least, left - (reserved - least)), true};
+}
+
+/// Of those that were timed the one that is expected to save most for what it takes.
+std::optional<Slice> WorkloadSchedule::next_round(std::span<const Contender> contenders, double left) const {
+  std::optional<Slice> chosen;
+  double best = -1.0;
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    const Contender& contender = contenders[i];
+    if (!contender.can_go_on || !is_timed(contender)) {
+      continue;
+    }
+    const double cost = std::min(left, std::max({share_, kGrowth * contender.cost, kLeastSliceTrials * cost_of_trial(contender)}));
+    const double rate = expected_drop(contender, cost) / cost;
+    if (rate > best) {
+      best = rate;
+      chosen = Slice{i, cost};
+    }
   }
   return chosen;
 }

@@ -55,15 +55,17 @@ class WorkloadSchedule {
 
   /// Who is next; nothing where the budget is spent or nobody can go on. Ties go by the order of contenders. What final rounds of those
   /// that have begun are expected to cost is kept for them. Of an even split all slices are whole.
-  /// By gain, one that nobody has timed is expected to take as long for its work as the others for theirs, and to gain what those have
-  /// gained that are like it. All that are new come first if half of what is left is enough for that, and one whose work is not known in
-  /// any case. If what is left is no more than some times what all that are new take to begin, they get whole slices, the most hopeful
-  /// first and longest, as far as the budget goes: to begin again, for more or for a final round, would cost too much.
+  /// By gain, those that nobody has timed come first, the most hopeful first: one is expected to take as long for its work as the others
+  /// for theirs, and to gain what those have gained that are like it; one whose work is not known comes before all. If what is left is no
+  /// more than some times what they take to begin, they get whole slices, as many as can be begun and all the same: to begin again, for
+  /// more or for a final round, would cost too much. Else each gets a first share, and then whoever is expected to save most for what it
+  /// takes.
   [[nodiscard]] std::optional<Slice> next(std::span<const Contender> contenders) const;
 
  private:
   [[nodiscard]] static std::optional<Slice> next_evenly(std::span<const Contender> contenders, double left);
   [[nodiscard]] std::optional<Slice> next_by_gain(std::span<const Contender> contenders, double left) const;
+  [[nodiscard]] std::optional<Slice> next_round(std::span<const Contender> contenders, double left) const;
 
   Split split_;
   double budget_, share_, start_;

@@ -69,12 +69,22 @@ Outcome outcome_of(const std::vector<Trial>& trials, std::int64_t mode) {
 
 }  // namespace
 
-TEST_CASE("a survey needs the reference that a session leaves") {
+TEST_CASE("a survey compiles the reference that no session has left") {
   SurveyFixture fixture;
+  Survey survey(fixture.request, fixture.request.spec, *fixture.store);
+  const auto trials = survey.measure(fixture.problem(200), SurveyFixture::modes({0, 2}), 100.0);
+  REQUIRE_MESSAGE(trials.ok(), trials.error().message);
+  CHECK(has_time(outcome_of(*trials, 0)));
+  CHECK(outcome_of(*trials, 2) == Outcome::kWrongResult);
+}
+
+TEST_CASE("a survey says why a reference does not compile") {
+  SurveyFixture fixture;
+  fixture.request.spec.source += "\nthis is no kernel\n";
   Survey survey(fixture.request, fixture.request.spec, *fixture.store);
   const auto refused = survey.measure(fixture.problem(64), SurveyFixture::modes({0}), 10.0);
   REQUIRE_FALSE(refused.ok());
-  CHECK(refused.error().code == ErrorCode::kUnavailable);
+  CHECK(refused.error().message.find("the reference does not compile") != std::string::npos);
 }
 
 TEST_CASE("a survey times candidates at one shape after another, and who fails there is charged alone") {
