@@ -364,8 +364,8 @@ class PortfolioRule::Neighbourhood {
 };
 
 std::vector<Opinion> PortfolioRule::opinions(const std::vector<Near>& near, const std::vector<std::size_t>& members,
-                                             const Launches& launches, std::size_t most) const {
-  std::vector<bool> is_known(unlike_.size());
+                                             const Launches& launches, std::size_t most, Unmeasured unmeasured) const {
+  std::vector<bool> is_known(unlike_.size(), unmeasured == Unmeasured::kIsLikeOthers);
   for (const Near& one : near) {
     for (const Cell& cell : cells_[one.point]) {
       is_known[cell.member] = true;
@@ -404,7 +404,7 @@ PortfolioRule::Score PortfolioRule::leave_one_out(std::size_t most, std::size_t 
     if (!is_measured) {
       members = everyone();
     }
-    const std::vector<Opinion> all = opinions(nearest(points_[point], point), members, launches, measured);
+    const std::vector<Opinion> all = opinions(nearest(points_[point], point), members, launches, measured, Unmeasured::kIsSlow);
     const std::size_t choice =
         static_cast<std::size_t>(std::ranges::min_element(all, {}, [&](const Opinion& one) { return wanted(one); }) - all.begin());
     double slowdown = std::max(0.0, all[choice].slowdown);
@@ -441,21 +441,26 @@ std::vector<std::size_t> PortfolioRule::everyone() const {
 }
 
 std::vector<Opinion> PortfolioRule::rank(const Shape& shape, const MemberLaunches& launches) const {
-  return rank(nearest(coordinates(shape), points_.size()), launches);
+  return rank(nearest(coordinates(shape), points_.size()), launches, Unmeasured::kIsSlow);
+}
+
+std::vector<Opinion> PortfolioRule::rank_by_likeness(const Shape& shape, const MemberLaunches& launches) const {
+  return rank(nearest(coordinates(shape), points_.size()), launches, Unmeasured::kIsLikeOthers);
 }
 
 std::vector<Opinion> PortfolioRule::rank_without(std::size_t point, const MemberLaunches& launches) const {
-  return rank(nearest(points_[point], point), launches);
+  return rank(nearest(points_[point], point), launches, Unmeasured::kIsSlow);
 }
 
-std::vector<Opinion> PortfolioRule::rank(const std::vector<Near>& near, const MemberLaunches& launches) const {
+std::vector<Opinion> PortfolioRule::rank(const std::vector<Near>& near, const MemberLaunches& launches, Unmeasured unmeasured) const {
   Launches kept_launches(unlike_.size());
   for (std::size_t member = 0; member < std::min(launches.size(), unlike_.size()); ++member) {
     if (launches[member]) {
       kept_launches[member] = kept(*launches[member]);  // as measurements have it
     }
   }
-  std::vector<Opinion> all = opinions(near, everyone(), kept_launches, unlike_.size() > kFewMembers ? kMoreMeasured : kMeasured);
+  std::vector<Opinion> all =
+      opinions(near, everyone(), kept_launches, unlike_.size() > kFewMembers ? kMoreMeasured : kMeasured, unmeasured);
   std::sort(all.begin(), all.end(), [&](const Opinion& a, const Opinion& b) {
     const double wanted_a = wanted(a), wanted_b = wanted(b);
     return wanted_a < wanted_b || (wanted_a == wanted_b && a.member < b.member);

@@ -32,8 +32,10 @@ class PortfolioRule {
   /// Of a portfolio with at least one point.
   explicit PortfolioRule(const Portfolio& portfolio);
 
-  /// All members, the best first; ties by their order.
+  /// All members, the best first; ties by their order. What was measured nowhere near is expected to be slow.
   [[nodiscard]] std::vector<Opinion> rank(const Shape& shape, const MemberLaunches& launches) const;
+  /// The same, but what was measured nowhere near is expected to take what those like it took: no choice, and worth a trial.
+  [[nodiscard]] std::vector<Opinion> rank_by_likeness(const Shape& shape, const MemberLaunches& launches) const;
   /// As at the shape of a point if nothing had been measured there.
   [[nodiscard]] std::vector<Opinion> rank_without(std::size_t point, const MemberLaunches& launches) const;
   /// The points whose measurements it looks at there, the nearest first.
@@ -74,8 +76,10 @@ class PortfolioRule {
   void align_products(const Portfolio& portfolio);
   void forget_launches_known_in_part();
   [[nodiscard]] Row coordinates(const Shape& shape) const;
+  /// What is expected of a member that was measured at none of the nearest points.
+  enum class Unmeasured { kIsSlow, kIsLikeOthers };
   [[nodiscard]] std::vector<Near> nearest(const Row& at, std::size_t without) const;
-  [[nodiscard]] std::vector<Opinion> rank(const std::vector<Near>& near, const MemberLaunches& launches) const;
+  [[nodiscard]] std::vector<Opinion> rank(const std::vector<Near>& near, const MemberLaunches& launches, Unmeasured unmeasured) const;
   [[nodiscard]] double apart(std::size_t member, const std::optional<Launch>& launch, const Cell& other) const;
   /// What to expect at a shape, before more is known: of the best, and of any member.
   struct Usual {
@@ -85,7 +89,7 @@ class PortfolioRule {
   class Neighbourhood;
   /// Of these members, from at most so many measurements; `launches`: everyone's. The doubt is that of a process of deviation 1.
   [[nodiscard]] std::vector<Opinion> opinions(const std::vector<Near>& near, const std::vector<std::size_t>& members,
-                                              const Launches& launches, std::size_t most) const;
+                                              const Launches& launches, std::size_t most, Unmeasured unmeasured) const;
   [[nodiscard]] std::vector<std::size_t> everyone() const;
   /// Of at most `most` points, in even steps, each from at most so many measurements.
   [[nodiscard]] Score leave_one_out(std::size_t most, std::size_t measured) const;

@@ -13,8 +13,9 @@ namespace {
 
 constexpr std::size_t kNewShare = 4;  // one in so many may be one that came with Hone and was measured nowhere in the range, and one in so
                                       // many one that could not be tried where another won
-constexpr std::size_t kNeighbours = 2;  // of these, one parameter away from the same one
-constexpr std::size_t kShipped = 64;    // of what came with Hone: that are looked at, of each kernel
+constexpr std::size_t kUntriedShare = 3;  // one in so many of a session's, of what was tried nowhere near
+constexpr std::size_t kNeighbours = 2;    // of these, one parameter away from the same one
+constexpr std::size_t kShipped = 64;      // of what came with Hone: that are looked at, of each kernel
 
 }  // namespace
 
@@ -67,8 +68,14 @@ PortfolioProposals::First PortfolioProposals::at(const Shape& shape, const Probl
       add(member.kernel, legal(member, problem));
     }
   }
-  std::vector<PortfolioMember> illegal;
   const auto of_members = [&](std::span<const PortfolioMember> members) { return launches(members, problem); };
+  if (most_members == 0) {
+    const auto around = [&](const PortfolioMember& member) { return neighbours(member, problem); };
+    for (const PortfolioMember& member : table_.untried(shape, so_far, of_members, around, most / kUntriedShare)) {
+      add(member.kernel, legal(member, problem));
+    }
+  }
+  std::vector<PortfolioMember> illegal;
   const std::vector<std::optional<Shape>> fastest = table_.fastest_at();
   std::size_t untried = most / kNewShare;
   for (const std::size_t column : table_.promising(shape, so_far, of_members)) {
@@ -95,6 +102,26 @@ PortfolioProposals::First PortfolioProposals::at(const Shape& shape, const Probl
   }
   std::erase_if(first, [](const auto& one) { return one.second.empty(); });
   return first;
+}
+
+std::vector<PortfolioMember> PortfolioProposals::neighbours(const PortfolioMember& member, const Problem& problem) const {
+  std::vector<PortfolioMember> all;
+  const KernelSpec* const spec = kernel_named(member.kernel);
+  const Result<Problem> own = spec == nullptr ? Result<Problem>(problem) : problem_for(*spec, problem);
+  if (spec == nullptr || !own) {
+    return all;
+  }
+  const Result<Configuration> configuration = parse_configuration(spec->parameters, member.configuration);
+  for (std::size_t i = 0; configuration && i < spec->parameters.size(); ++i) {
+    for (const Value& value : spec->parameters[i].values) {
+      Configuration other = *configuration;
+      other.values[i] = value;
+      if (other != *configuration && valid_for(*spec, *own, request_.common.device.info, other)) {
+        all.push_back({member.kernel, text(spec->parameters, other)});
+      }
+    }
+  }
+  return all;
 }
 
 std::vector<Configuration> PortfolioProposals::could_not_be_tried(const PortfolioMember& member, const Problem& here,

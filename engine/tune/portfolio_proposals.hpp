@@ -33,9 +33,10 @@ class PortfolioProposals {
       : request_(request), table_(table), shapes_(shapes) {}
 
   /// At most `most` configurations: what came with Hone, of whichever product, as long as that is new here; the members of the portfolio as
-  /// it is, up to `most_members` in all; and what was fast near it, each followed by what could not be tried where it won. Where little of
-  /// that is legal, as with extents that no vector divides, also the legal configurations nearest to the rest. `so_far` has no points
-  /// before anything was measured, and then there is no rule.
+  /// it is, up to `most_members` in all; without those, what was tried nowhere near it and is expected to be fast
+  /// (PortfolioTable::untried); and what was fast near it, each followed by what could not be tried where it won. Where little of that is
+  /// legal, as with extents that no vector divides, also the legal configurations nearest to the rest. `so_far` has no points before
+  /// anything was measured, and then there is no rule.
   [[nodiscard]] First at(const Shape& shape, const Problem& problem, const Portfolio& so_far, const PortfolioRule* rule, std::size_t most,
                          std::size_t most_members) const;
 
@@ -45,6 +46,8 @@ class PortfolioProposals {
   [[nodiscard]] std::optional<Configuration> legal(const PortfolioMember& member, const Problem& problem) const;
   /// What is one parameter from a member, legal here and not where the member was measured (newly_legal).
   [[nodiscard]] std::vector<Configuration> could_not_be_tried(const PortfolioMember& member, const Problem& here, const Shape& there) const;
+  /// What is one parameter from a member and legal for the problem.
+  [[nodiscard]] std::vector<PortfolioMember> neighbours(const PortfolioMember& member, const Problem& problem) const;
   /// Of members at a problem.
   [[nodiscard]] MemberLaunches launches(std::span<const PortfolioMember> members, const Problem& problem) const;
 

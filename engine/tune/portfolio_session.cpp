@@ -35,8 +35,9 @@ constexpr double kLeastEach = 0.9, kMostEach = 10.0;
 constexpr double kStarts = 5.0;         // times what a session takes until its first trial begins, that it takes at least
 constexpr double kFewestShapes = 10.0;  // that a budget is for, however long that is
 constexpr std::int64_t kLeastTrials = 6;
-constexpr double kExploreShare = 0.5;    // of a budget, for sessions that find configurations: the rest is for surveys of what was found
-constexpr double kProposalShare = 0.25;  // of an exploring session's trials, that what is known may have: what is not shall be found, too
+constexpr double kExploreShare = 0.5;  // of a budget, for sessions that find configurations: the rest is for surveys of what was found
+constexpr double kProposalShare =
+    0.4;  // of an exploring session's trials, that what is known or expected may have: what is not shall be found, too
 constexpr double kLeastProposals = 4.0, kMostProposals = 40.0;
 constexpr std::size_t kSurveyed = 28;      // configurations that are timed at a surveyed shape, at most
 constexpr std::size_t kLeastTime = 8;      // configurations: fewer have as much time as these

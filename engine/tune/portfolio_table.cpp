@@ -4,6 +4,8 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <ranges>
+#include <string_view>
 #include <utility>
 
 #include "engine/device/pass_launch.hpp"
@@ -27,6 +29,26 @@ bool was_timed(const Trial& trial) {
 bool did_wrong(const Trial& trial) {
   return trial.outcome == Outcome::kWrongResult || trial.outcome == Outcome::kRace || trial.outcome == Outcome::kIllegalAccess ||
          trial.outcome == Outcome::kDeadlock;
+}
+
+/// Of two configurations of a kernel, as text: whether the value of one parameter is all that differs.
+bool differ_in_one(const PortfolioMember& a, const PortfolioMember& b) {
+  const auto values = [](std::string_view text) {
+    std::vector<std::string_view> all;
+    for (const auto part : std::views::split(text, ',')) {
+      all.emplace_back(part.begin(), part.end());
+    }
+    return all;
+  };
+  const std::vector<std::string_view> one = values(a.configuration), other = values(b.configuration);
+  if (a.kernel != b.kernel || one.size() != other.size()) {
+    return false;
+  }
+  std::size_t differences = 0;
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    differences += one[i] == other[i] ? 0 : 1;
+  }
+  return differences <= 1;
 }
 
 std::vector<std::size_t> contenders(const std::vector<PortfolioTable::Row>& rows, const std::set<std::size_t>& wrong, std::size_t columns) {
@@ -198,29 +220,90 @@ std::vector<std::size_t> PortfolioTable::choose(const std::vector<Row>& all, std
   return chosen;
 }
 
-std::vector<std::size_t> PortfolioTable::promising(const Shape& shape, const Portfolio& about,
-                                                   const std::function<MemberLaunches(std::span<const PortfolioMember>)>& launches) const {
-  const std::vector<Row>& all = rows_;
+PortfolioTable::Near PortfolioTable::near(const Shape& shape, const Portfolio& about) const {
+  Near near;
   Portfolio whole = about;
-  fill(whole, all, {});
+  fill(whole, rows_, {});
   if (whole.points.empty()) {
-    return {};
+    return near;
   }
-  std::set<std::size_t> measured;
-  std::vector<Row> near;  // no other row says anything there
   for (const std::size_t row : PortfolioRule(whole).around(shape)) {
-    near.push_back(all[row]);
-    for (const auto& [column, slowdown] : all[row].slowdowns) {
-      measured.insert(column);
+    near.rows.push_back(rows_[row]);
+    for (const auto& [column, slowdown] : rows_[row].slowdowns) {
+      near.columns.insert(column);
     }
   }
-  std::vector<std::size_t> able = contenders(all, wrong_, columns_.size()), order;
-  std::erase_if(able, [&](std::size_t column) { return !measured.contains(column); });
-  fill(whole, near, able);
+  return near;
+}
+
+std::vector<std::size_t> PortfolioTable::contenders_of(const Near& near) const {
+  std::vector<std::size_t> able = contenders(rows_, wrong_, columns_.size());
+  std::erase_if(able, [&](std::size_t column) { return !near.columns.contains(column); });
+  return able;
+}
+
+std::vector<std::size_t> PortfolioTable::promising(const Shape& shape, const Portfolio& about,
+                                                   const std::function<MemberLaunches(std::span<const PortfolioMember>)>& launches) const {
+  const Near near = this->near(shape, about);  // no other row says anything there
+  const std::vector<std::size_t> able = contenders_of(near);
+  std::vector<std::size_t> order;
+  if (near.rows.empty()) {
+    return order;
+  }
+  Portfolio whole = about;
+  fill(whole, near.rows, able);
   for (const Opinion& opinion : PortfolioRule(whole).rank(shape, launches(whole.members))) {
     order.push_back(able[opinion.member]);
   }
   return order;
+}
+
+std::vector<PortfolioMember> PortfolioTable::untried(const Shape& shape, const Portfolio& about,
+                                                     const std::function<MemberLaunches(std::span<const PortfolioMember>)>& launches,
+                                                     const std::function<std::vector<PortfolioMember>(const PortfolioMember&)>& neighbours,
+                                                     std::size_t most) const {
+  constexpr int kRounds = 3;
+  constexpr std::size_t kBeam = 6;  // of a round's best: whose neighbours are looked at
+  const Near near = this->near(shape, about);
+  if (near.rows.empty() || most == 0) {
+    return {};
+  }
+  Portfolio whole = about;
+  fill(whole, near.rows, contenders_of(near));
+  const std::size_t measured = whole.members.size();
+  std::set<std::string> known;
+  for (const std::size_t column : near.columns) {
+    known.insert(name_of(columns_[column]));
+  }
+  for (const std::size_t column : wrong_) {
+    known.insert(name_of(columns_[column]));
+  }
+  std::vector<Opinion> ranked = PortfolioRule(whole).rank_by_likeness(shape, launches(whole.members));
+  std::map<std::string, std::vector<PortfolioMember>> around;  // by name: the neighbours of what was looked at
+  for (int round = 0; round < kRounds; ++round) {
+    std::size_t taken = 0;
+    for (std::size_t i = 0; i < ranked.size() && taken < kBeam; ++i) {
+      const PortfolioMember base = whole.members[ranked[i].member];
+      const auto [place, is_new] = around.try_emplace(name_of(base));
+      if (!is_new) {
+        continue;
+      }
+      ++taken;
+      place->second = neighbours(base);
+      std::ranges::copy_if(place->second, std::back_inserter(whole.members),
+                           [&](const PortfolioMember& one) { return known.insert(name_of(one)).second; });
+    }
+    ranked = PortfolioRule(whole).rank_by_likeness(shape, launches(whole.members));
+  }
+  std::vector<PortfolioMember> all;
+  for (const Opinion& opinion : ranked) {
+    const PortfolioMember& one = whole.members[opinion.member];
+    const bool is_near_another = std::ranges::any_of(all, [&](const PortfolioMember& other) { return differ_in_one(one, other); });
+    if (opinion.member >= measured && !is_near_another && all.size() < most) {
+      all.push_back(one);
+    }
+  }
+  return all;
 }
 
 void PortfolioTable::fill(Portfolio& portfolio, const std::vector<Row>& all, const std::vector<std::size_t>& chosen) const {

@@ -64,6 +64,13 @@ class PortfolioTable {
   /// be fast there first. `launches`: of members there.
   [[nodiscard]] std::vector<std::size_t> promising(const Shape& shape, const Portfolio& about,
                                                    const std::function<MemberLaunches(std::span<const PortfolioMember>)>& launches) const;
+  /// At most so many that were measured at no shape near this one, what the same rule expects to be fast there first: neighbours of what it
+  /// expects to be fast, and theirs in turn. One that differs from another in one parameter alone is left out. `neighbours`: of a member,
+  /// those that are legal there.
+  [[nodiscard]] std::vector<PortfolioMember> untried(const Shape& shape, const Portfolio& about,
+                                                     const std::function<MemberLaunches(std::span<const PortfolioMember>)>& launches,
+                                                     const std::function<std::vector<PortfolioMember>(const PortfolioMember&)>& neighbours,
+                                                     std::size_t most) const;
   /// The members, their slowdowns and the rule; `about` has all else.
   [[nodiscard]] Portfolio portfolio(Portfolio about, std::size_t most) const;
   /// The same with the rule's settings of `about`: to fit them takes seconds.
@@ -77,6 +84,13 @@ class PortfolioTable {
   static std::string name_of(const PortfolioMember& member) { return member.kernel + "\n" + member.configuration; }
   [[nodiscard]] std::vector<std::size_t> choose(const std::vector<Row>& all, std::size_t most) const;
   void fill(Portfolio& portfolio, const std::vector<Row>& all, const std::vector<std::size_t>& chosen) const;
+  /// The rows near a shape, and the columns that were measured there. `about`: the range and the rule's settings.
+  struct Near {
+    std::vector<Row> rows;
+    std::set<std::size_t> columns;
+  };
+  [[nodiscard]] Near near(const Shape& shape, const Portfolio& about) const;
+  [[nodiscard]] std::vector<std::size_t> contenders_of(const Near& near) const;
   struct Measured {
     std::optional<double> us;  ///< none: it failed
     std::optional<LaunchSize> launch;

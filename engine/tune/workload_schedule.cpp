@@ -21,7 +21,6 @@ constexpr double kFirstTries = 3.0;        // first shares for a problem of whic
 constexpr double kLeastSliceTrials = 4.0;  // that a slice has time for at least
 constexpr double kFirstStarts = 1.5;       // times what a search takes to begin, that a first share is at least
 constexpr double kAmple = 7.0;             // times what all that are new take to begin: with less, none of them is begun twice
-constexpr double kLeastStarts = 1.3;       // times what a search takes to begin, that a whole slice searches at least
 constexpr double kSearchOfWhole = 0.85;    // the rest of a whole slice is its final round
 constexpr double kUsualGain = 0.1;         // logarithm, of a problem that is like none that was timed
 constexpr double kUsualWeight = 0.25;      // as if one had gained that which is two octaves away
@@ -171,7 +170,7 @@ std::optional<Slice> WorkloadSchedule::next_by_gain(std::span<const Contender> c
   std::optional<std::size_t> first;
   double reserved = 0.0, begin = 0.0;  // by all that the budget is enough for, the most hopeful first
   for (const auto& [hope, i] : waiting) {
-    const double least = kLeastStarts * untried.start(contenders[i]) / kSearchOfWhole;
+    const double least = untried.start(contenders[i]) / kSearchOfWhole;
     if (reserved + least <= left) {
       first = first ? first : i;
       reserved += least;
@@ -186,7 +185,7 @@ std::optional<Slice> WorkloadSchedule::next_by_gain(std::span<const Contender> c
   if (contender.work == 0.0 || kAmple * starts <= left) {
     return Slice{*first, std::min(left, untried.first_share(contender))};
   }
-  const double least = kLeastStarts * untried.start(contender) / kSearchOfWhole;
+  const double least = untried.start(contender) / kSearchOfWhole;
   return Slice{*first, std::clamp(left / begin, least, left - (reserved - least)), true};
 }
 

@@ -418,8 +418,9 @@ class WorkloadSession {
     common.on_progress = [this, i, finishing, is_first, earlier](const Progress& progress) {
       contenders_[i].best_us.resize(static_cast<std::size_t>(progress.trials), progress.best_us.value_or(kUnmeasured));
       if (in_seconds() && is_first && items_[i].tried.insert(progress.kernel).second) {
-        contenders_[i].start = progress.elapsed_seconds - earlier;
-        contenders_[i].final_round = kStartsOfFinal * contenders_[i].start + kLeastForItem;
+        const double begun = progress.elapsed_seconds - earlier;
+        contenders_[i].start = contenders_[i].start == 0.0 ? begun : contenders_[i].start;
+        contenders_[i].final_round = kStartsOfFinal * begun + kLeastForItem;  // has processes of several kernels
       }
       tell_progress(i, finishing);
     };

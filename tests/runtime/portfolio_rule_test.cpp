@@ -49,6 +49,34 @@ TEST_CASE("a rule chooses by shape, between the points, too") {
   CHECK(rule.leave_one_out().mean < 0.02);
 }
 
+TEST_CASE("a rule knows of a member what was not measured there, if it is asked what would have been chosen") {
+  const Portfolio portfolio = crossing_portfolio();
+  const PortfolioRule rule(portfolio);
+  for (std::size_t point = 0; point < portfolio.points.size(); ++point) {
+    Portfolio without = portfolio;
+    without.points.erase(without.points.begin() + static_cast<std::ptrdiff_t>(point));
+    const auto asked = rule.rank_without(point, {}), made = PortfolioRule(without).rank(portfolio.points[point].shape, {});
+    CHECK(asked.front().member == made.front().member);
+    CHECK(asked.front().slowdown == doctest::Approx(made.front().slowdown));
+  }
+}
+
+TEST_CASE("what was never measured is no choice, and takes about what those like it took, if it is asked for that") {
+  Portfolio portfolio = crossing_portfolio();
+  portfolio.members = {{"toy", "a=1,b=1"}, {"toy", "a=64,b=8"}, {"toy", "a=1,b=2"}, {"toy", "a=64,b=4"}, {"other", "a=1,b=1"}};
+  const PortfolioRule rule(portfolio);
+  for (const std::int64_t rows : {2, 20000}) {
+    INFO(rows);
+    const auto ranked = rule.rank(toy_shape(rows), {});
+    CHECK(ranked[0].member == (rows < 256 ? 0 : 1));
+    CHECK(ranked[1].member == (rows < 256 ? 1 : 0));
+    const auto like = rule.rank_by_likeness(toy_shape(rows), {});
+    const auto place = [&](std::size_t member) { return std::ranges::find(like, member, &Opinion::member) - like.begin(); };
+    CHECK((place(2) < place(3)) == (rows < 256));
+    CHECK(place(4) == 4);
+  }
+}
+
 TEST_CASE("a rule's doubt grows away from what was measured") {
   Portfolio portfolio = crossing_portfolio();
   portfolio.points.resize(4);  // up to 128 rows

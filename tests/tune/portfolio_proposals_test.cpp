@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "tests/tune/copy_kernel.hpp"
 
 namespace hone {
@@ -11,7 +13,7 @@ namespace {
 Configuration wide(std::int64_t elements) { return {{Value(elements), Value(32)}}; }
 
 /// With a portfolio of what was measured.
-PortfolioProposals::First proposed(test::CopyRange& range, std::int64_t n, std::size_t most) {
+PortfolioProposals::First proposed(test::CopyRange& range, std::int64_t n, std::size_t most, std::size_t most_members) {
   Portfolio about;
   about.range = range.request.range;
   about.rule.reach = {RuleSettings::kUsualReach};
@@ -19,8 +21,9 @@ PortfolioProposals::First proposed(test::CopyRange& range, std::int64_t n, std::
   const Portfolio portfolio = range.table.portfolio_as_set(about, 48);
   const PortfolioRule rule(portfolio);
   const Shape shape{{"n", n}};
-  return range.proposals.at(shape, range.shapes.problem_at(shape).value(), portfolio, &rule, most, most / 2);
+  return range.proposals.at(shape, range.shapes.problem_at(shape).value(), portfolio, &rule, most, most_members);
 }
+PortfolioProposals::First proposed(test::CopyRange& range, std::int64_t n, std::size_t most) { return proposed(range, n, most, most / 2); }
 
 }  // namespace
 
@@ -43,6 +46,23 @@ TEST_CASE("what was tried somewhere is proposed for what it took, and no more fo
   const auto found = proposed(range, 132, 28).at("copy");
   REQUIRE(found.size() >= 2);
   CHECK(found.front() == wide(4));
+}
+
+TEST_CASE("a session begins with a few that nobody has tried near it, unlike each other, and a survey does not") {
+  test::CopyRange range;
+  const auto is_new = [](const Configuration& one) { return one.values.back() == Value(64); };
+  const auto session = proposed(range, 102, 12, 0).at("copy");
+  CHECK(std::ranges::count_if(session, is_new) == 1);
+  CHECK(std::ranges::find(session, wide(2)) != session.end());
+  CHECK(std::ranges::find(session, wide(1)) != session.end());
+  CHECK(std::ranges::count_if(proposed(range, 102, 12, 6).at("copy"), is_new) == 0);
+}
+
+TEST_CASE("what did something wrong is no neighbour that is tried") {
+  test::CopyRange range;
+  range.measure(700, 2, 0.0);
+  const auto session = proposed(range, 102, 3, 0).at("copy");
+  CHECK(std::ranges::find(session, wide(2)) == session.end());
 }
 
 }  // namespace hone

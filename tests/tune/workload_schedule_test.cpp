@@ -179,8 +179,8 @@ TEST_CASE("where the budget is no more than some starts of each, each has one wh
   CHECK(schedule.next(contenders)->cost == doctest::Approx(66.0 / 3.0));
   contenders[0].start = contenders[0].final_round = 50.0;  // 20 are left: less than a start
   CHECK_FALSE(schedule.next(contenders).has_value());
-  contenders[0].start = contenders[0].final_round = 15.0;  // 55 are left, enough for two
-  CHECK(schedule.next(contenders)->cost == doctest::Approx(55.0 / 2.0));
+  contenders[0].start = contenders[0].final_round = 18.0;  // 52 are left, enough for two
+  CHECK(schedule.next(contenders)->cost == doctest::Approx(52.0 / 2.0));
   contenders[0].start = contenders[0].final_round = 2.0;
   slice = schedule.next(contenders);
   CHECK_FALSE(slice->is_whole);
@@ -195,7 +195,7 @@ TEST_CASE("where the budget is no more than some starts of each, each has one wh
 }
 
 TEST_CASE("where a budget is not enough to begin all, the most hopeful are begun, and less weighted time is left than by an even split") {
-  constexpr double kStart = 4.0;
+  constexpr double kStart = 20.0;
   std::vector<Curve> curves = uneven_workload();
   for (Curve& curve : curves) {
     curve.half = 4.0;
@@ -206,7 +206,7 @@ TEST_CASE("where a budget is not enough to begin all, the most hopeful are begun
       contenders[i].weight = curves[i].weight;
       contenders[i].work = curves[i].first;
     }
-    const WorkloadSchedule schedule(split, curves.size(), 96.0, kStart);
+    const WorkloadSchedule schedule(split, curves.size(), 480.0, kStart);
     while (const std::optional<Slice> slice = schedule.next(contenders)) {
       CHECK(slice->is_whole);
       Contender& contender = contenders[slice->contender];
@@ -216,7 +216,7 @@ TEST_CASE("where a budget is not enough to begin all, the most hopeful are begun
       contender.can_go_on = false;
       contender.is_finished = true;
     }
-    CHECK(cost(contenders) <= 96.0 + 1e-9);
+    CHECK(cost(contenders) <= 480.0 + 1e-9);
     for (std::size_t i = 0; i < curves.size(); ++i) {
       contenders[i].best_us.push_back(contenders[i].best_us.empty() ? curves[i].first : contenders[i].best_us.back());
     }
