@@ -1,5 +1,5 @@
 #pragma once
-// What a search could not try where a configuration won.
+// What is one parameter from a configuration, and of that what a search could not try where it won.
 
 #include <vector>
 
@@ -7,8 +7,12 @@
 
 namespace hone {
 
-/// The configurations that differ from this one in the value of one parameter, and are legal for `here` and not for `there`: extents that a
-/// wide access divides allow what others do not. In the order of the parameters and their values. The problems are the kernel's own.
+/// The configurations that differ from this one in the value of one parameter and are legal, in the order of the parameters and their
+/// values. The problem is the kernel's own.
+std::vector<Configuration> legal_neighbours(const KernelSpec& spec, const Configuration& configuration, const Problem& problem,
+                                            const DeviceInfo& device);
+
+/// Those that are legal for `here` and not for `there`: extents that a wide access divides allow what others do not.
 std::vector<Configuration> newly_legal(const KernelSpec& spec, const Configuration& configuration, const Problem& here,
                                        const Problem& there, const DeviceInfo& device);
 

@@ -7,73 +7,82 @@ namespace {
 
 constexpr std::size_t kMostChoices = 4;  // at one shape: what is behind four others is seldom chosen near it
 constexpr std::size_t kMany = 16;        // one of so many shapes: there is another pass, since a rule that knows more chooses others
+constexpr std::size_t kLooks = 32;       // shapes that are looked at before somebody asks for the time
+constexpr double kBeside = 2.0;          // times the best: what is slower tells nothing of those beside it
 
 }  // namespace
 
-PlannedSurvey PortfolioChoices::at(const PortfolioTable::Row& row, const Portfolio& so_far, const PortfolioRule& rule, std::size_t most) {
-  PlannedSurvey plan{row.shape, {}};
+std::optional<std::size_t> PortfolioChoices::point_of(const PortfolioTable::Row& row, const Portfolio& so_far) {
   const auto point = std::ranges::find(so_far.points, row.shape, &PortfolioPoint::shape);
+  return point == so_far.points.end() ? std::nullopt : std::optional(static_cast<std::size_t>(point - so_far.points.begin()));
+}
+
+/// Of all that were timed, a member or not.
+std::optional<PortfolioMember> PortfolioChoices::fastest(const PortfolioTable::Row& row, const Problem& problem) const {
+  std::vector<std::pair<double, std::size_t>> timed;  // slowdown, column
+  for (const auto& [column, slowdown] : row.slowdowns) {
+    if (slowdown <= kBeside && !table_.is_wrong(column)) {
+      timed.emplace_back(slowdown, column);
+    }
+  }
+  std::ranges::sort(timed);
+  const auto legal =
+      std::ranges::find_if(timed, [&](const auto& one) { return proposals_.legal(table_.columns()[one.second], problem).has_value(); });
+  return legal == timed.end() ? std::nullopt : std::optional(table_.columns()[legal->second]);
+}
+
+PlannedSurvey PortfolioChoices::at(const PortfolioTable::Row& row, std::size_t point, const Portfolio& so_far, const PortfolioRule& rule,
+                                   std::size_t most) {
+  PlannedSurvey plan{row.shape, {}};
   const Result<Problem> problem = shapes_.problem_at(row.shape);
-  if (point == so_far.points.end() || !problem) {
+  if (!problem) {
     return plan;
   }
-  const MemberLaunches launches = proposals_.launches(so_far.members, *problem);
+  const std::string shape = text(row.shape);
   std::vector<PortfolioMember> choices;
-  std::optional<std::pair<double, PortfolioMember>> fastest;
-  bool is_known = false;  // the best expected of those that were timed: the others would not be chosen
-  for (const Opinion& opinion : rule.rank_without(static_cast<std::size_t>(point - so_far.points.begin()), launches)) {
+  for (const Opinion& opinion : rule.rank_without(point, proposals_.launches(so_far.members, *problem))) {
     const PortfolioMember& member = so_far.members[opinion.member];
     const std::optional<std::size_t> column = table_.find_column(member);
-    const auto slowdown = column ? row.slowdowns.find(*column) : row.slowdowns.end();
-    if (slowdown != row.slowdowns.end()) {
-      is_known = true;
-      fastest = !fastest || slowdown->second < fastest->first ? std::pair(slowdown->second, member) : *fastest;
-    } else if (!is_known && choices.size() < std::min(kMostChoices, most - 1) && proposals_.legal(member, *problem) &&
-               proposed_[{member, text(row.shape)}] < kMostPlanned) {
+    if ((column && row.slowdowns.contains(*column)) || choices.size() == std::min(kMostChoices, most - 1)) {
+      break;  // the others would not be chosen
+    }
+    if (proposals_.legal(member, *problem) && proposed_[{member, shape}] < kMostPlanned) {
       choices.push_back(member);
+      ++proposed_[{member, shape}];
     }
   }
-  for (const PortfolioMember& member : choices) {
-    ++proposed_[{member, text(row.shape)}];
-  }
-  if (fastest && !choices.empty()) {
-    choices.insert(choices.begin(), fastest->second);
+  const std::optional<PortfolioMember> beside = choices.empty() ? std::nullopt : fastest(row, *problem);
+  if (beside) {
+    choices.insert(choices.begin(), *beside);
   }
   for (const PortfolioMember& member : choices) {
-    if (const std::optional<Configuration> configuration = proposals_.legal(member, *problem)) {
-      plan.first[member.kernel].push_back(*configuration);
-    }
+    plan.first[member.kernel].push_back(proposals_.legal(member, *problem).value());
   }
   return plan;
 }
 
 std::optional<PlannedSurvey> PortfolioChoices::next(const Portfolio& so_far, const PortfolioRule& rule, std::size_t most,
                                                     double session_seconds) {
-  if (most < 2) {  // a choice and what it is timed beside
-    return std::nullopt;
-  }
   const std::vector<PortfolioTable::Row>& rows = table_.rows();
-  bool is_another = false;
-  while (true) {
-    if (passed_ >= rows.size()) {
-      if (is_another || found_ * kMany < rows.size()) {
-        return std::nullopt;
-      }
-      passed_ = found_ = 0;
-      is_another = true;
-      continue;
+  if (passed_ >= rows.size() && found_ * kMany >= rows.size()) {
+    passed_ = found_ = 0;
+  }
+  for (std::size_t looks = 0; looks < kLooks; ++looks) {
+    const std::optional<std::size_t> point = passed_ < rows.size() ? point_of(rows[passed_], so_far) : std::nullopt;
+    is_done_ = !point || most < 2;  // a choice and what it is timed beside
+    if (is_done_) {
+      return std::nullopt;
     }
     const PortfolioTable::Row& row = rows[passed_++];
     const Result<Problem> problem = shapes_.problem_at(row.shape);
-    if (!problem || !shapes_.is_cheap(*problem, session_seconds)) {
-      continue;
-    }
-    PlannedSurvey plan = at(row, so_far, rule, most);
+    PlannedSurvey plan =
+        problem && shapes_.is_cheap(*problem, session_seconds) ? at(row, *point, so_far, rule, most) : PlannedSurvey{row.shape, {}};
     if (!plan.first.empty()) {
       ++found_;
       return plan;
     }
   }
+  return std::nullopt;
 }
 
 }  // namespace hone

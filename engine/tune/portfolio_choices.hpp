@@ -19,19 +19,28 @@ class PortfolioChoices {
       : table_(table), shapes_(shapes), proposals_(proposals) {}
 
   /// The next shape whose choice was not timed there, and where a survey costs little: the members that the rule would choose before the
-  /// first that was, at most `most` in all, and the fastest that is known, beside which they are timed. It passes over all shapes in the
-  /// order in which they were measured, and again as long as a pass finds many. What was proposed twice at a shape and not timed is not
-  /// there again. Nothing if nothing is left. `rule`: of `so_far`. `session_seconds`: as in PortfolioShapes.
+  /// first that was, at most four and `most` in all, and the fastest that is known, beside which they are timed. It passes over all shapes
+  /// in the order in which they were measured, and again as long as a pass finds many. What was proposed twice at a shape and not timed is
+  /// not there again. Nothing if none of the next few shapes has any, or if nothing is left. `rule`: of `so_far`; a shape that is no point
+  /// of it waits for one that knows it. `session_seconds`: as in PortfolioShapes.
   [[nodiscard]] std::optional<PlannedSurvey> next(const Portfolio& so_far, const PortfolioRule& rule, std::size_t most,
                                                   double session_seconds);
+  /// Whether nothing is left, as far as `so_far` knows the shapes.
+  [[nodiscard]] bool is_done() const { return is_done_; }
 
  private:
-  [[nodiscard]] PlannedSurvey at(const PortfolioTable::Row& row, const Portfolio& so_far, const PortfolioRule& rule, std::size_t most);
+  [[nodiscard]] PlannedSurvey at(const PortfolioTable::Row& row, std::size_t point, const Portfolio& so_far, const PortfolioRule& rule,
+                                 std::size_t most);
+  [[nodiscard]] std::optional<PortfolioMember> fastest(const PortfolioTable::Row& row, const Problem& problem) const;
 
   const PortfolioTable& table_;
   const PortfolioShapes& shapes_;
   const PortfolioProposals& proposals_;
-  std::size_t passed_ = 0, found_ = 0;                               ///< shapes of this pass, and those of them that had something to time
+  /// Where it is a point of `so_far`.
+  [[nodiscard]] static std::optional<std::size_t> point_of(const PortfolioTable::Row& row, const Portfolio& so_far);
+
+  std::size_t passed_ = 0, found_ = 0;  ///< shapes of this pass, and those of them that had something to time
+  bool is_done_ = false;
   std::map<std::pair<PortfolioMember, std::string>, int> proposed_;  ///< how often, by member and shape
 };
 

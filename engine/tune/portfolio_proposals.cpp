@@ -69,29 +69,30 @@ PortfolioProposals::First PortfolioProposals::at(const Shape& shape, const Probl
     }
   }
   const auto of_members = [&](std::span<const PortfolioMember> members) { return launches(members, problem); };
+  const std::vector<std::size_t> promising = table_.promising(shape, so_far, of_members);
   if (most_members == 0) {
     const auto around = [&](const PortfolioMember& member) { return neighbours(member, problem); };
-    for (const PortfolioMember& member : table_.untried(shape, so_far, of_members, around, most / kUntriedShare)) {
+    for (const PortfolioMember& member : table_.untried(shape, so_far, promising, of_members, around, most / kUntriedShare)) {
       add(member.kernel, legal(member, problem));
     }
   }
   std::vector<PortfolioMember> illegal;
   const std::vector<std::optional<Shape>> fastest = table_.fastest_at();
-  std::size_t untried = most / kNewShare;
-  for (const std::size_t column : table_.promising(shape, so_far, of_members)) {
+  std::size_t newly_legal_left = most / kNewShare;
+  for (const std::size_t column : promising) {
     const PortfolioMember& member = table_.columns()[column];
     const std::optional<Configuration> configuration = taken < most ? legal(member, problem) : std::nullopt;
     add(member.kernel, configuration);
     if (!configuration) {
       illegal.push_back(member);
     } else if (fastest[column]) {
-      std::size_t most_here = std::min(untried, kNeighbours);
+      std::size_t most_here = std::min(newly_legal_left, kNeighbours);
       for (const Configuration& other :
            most_here == 0 ? std::vector<Configuration>() : could_not_be_tried(member, problem, *fastest[column])) {
         if (most_here > 0 && !table_.find_column({member.kernel, hone::text(kernel_named(member.kernel)->parameters, other)})) {
           add(member.kernel, other);
           --most_here;
-          --untried;
+          --newly_legal_left;
         }
       }
     }
@@ -108,18 +109,13 @@ std::vector<PortfolioMember> PortfolioProposals::neighbours(const PortfolioMembe
   std::vector<PortfolioMember> all;
   const KernelSpec* const spec = kernel_named(member.kernel);
   const Result<Problem> own = spec == nullptr ? Result<Problem>(problem) : problem_for(*spec, problem);
-  if (spec == nullptr || !own) {
+  const Result<Configuration> configuration =
+      spec == nullptr ? Result<Configuration>(Error{}) : parse_configuration(spec->parameters, member.configuration);
+  if (!own || !configuration) {
     return all;
   }
-  const Result<Configuration> configuration = parse_configuration(spec->parameters, member.configuration);
-  for (std::size_t i = 0; configuration && i < spec->parameters.size(); ++i) {
-    for (const Value& value : spec->parameters[i].values) {
-      Configuration other = *configuration;
-      other.values[i] = value;
-      if (other != *configuration && valid_for(*spec, *own, request_.common.device.info, other)) {
-        all.push_back({member.kernel, text(spec->parameters, other)});
-      }
-    }
+  for (const Configuration& other : legal_neighbours(*spec, *configuration, *own, request_.common.device.info)) {
+    all.push_back({member.kernel, text(spec->parameters, other)});
   }
   return all;
 }

@@ -21,7 +21,7 @@ struct PlannedSurvey {
   std::map<std::string, std::vector<Configuration>> first;  ///< by kernel
 };
 
-/// How often a configuration is planned at a shape where it was not timed: a survey's time may end before it.
+/// How often who plans surveys plans a configuration at a shape where it was not timed: a survey's time may end before it.
 inline constexpr int kMostPlanned = 2;
 
 class PortfolioProposals {

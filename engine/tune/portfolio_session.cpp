@@ -35,15 +35,14 @@ constexpr double kLeastEach = 0.9, kMostEach = 10.0;
 constexpr double kStarts = 5.0;         // times what a session takes until its first trial begins, that it takes at least
 constexpr double kFewestShapes = 10.0;  // that a budget is for, however long that is
 constexpr std::int64_t kLeastTrials = 6;
-constexpr double kExploreShare = 0.5;  // of a budget, for sessions that find configurations: the rest is for surveys of what was found
-constexpr double kProposalShare =
-    0.4;  // of an exploring session's trials, that what is known or expected may have: what is not shall be found, too
+constexpr double kExploreShare = 0.5;   // of a budget, for sessions that find configurations: the rest is for surveys of what was found
+constexpr double kProposalShare = 0.4;  // of a session's trials, that what is known or expected may have: what is not shall be found, too
 constexpr double kLeastProposals = 4.0, kMostProposals = 40.0;
 constexpr std::size_t kSurveyed = 28;      // configurations that are timed at a surveyed shape, at most
 constexpr std::size_t kLeastTime = 8;      // configurations: fewer have as much time as these
 constexpr std::size_t kMemberShare = 2;    // quarters of what is surveyed, that members may have before others
-constexpr double kChoiceShare = 0.6;       // of a budget, for choices that were not timed
-constexpr std::size_t kChoicesEach = 32;   // shapes, until the rule is made again
+constexpr double kChoiceShare = 0.6;       // of a budget, for choices that were not timed: while there are any, sessions have the rest
+constexpr std::size_t kChoicesEach = 32;   // shapes, or so many new ones, until the rule is made again
 constexpr double kCompareShare = 0.25;     // of a budget, for comparisons
 constexpr double kSurveyShare = 0.3;       // of an exploring session's seconds, that a survey may take
 constexpr double kLearnAgain = 1.5;        // times as many shapes as when it was last asked what a portfolio of them is like
@@ -364,7 +363,13 @@ class PortfolioSession {
       return false;
     }
     const double before = spent_here();
-    const std::optional<PlannedSurvey> next = choices_.next(portfolio_, *rule_, most_surveyed(), session_seconds);
+    if (table_.rows().size() >= portfolio_.points.size() + kChoicesEach) {
+      learn_as_set();
+    }
+    std::optional<PlannedSurvey> next;
+    do {
+      next = choices_.next(portfolio_, *rule_, most_surveyed(), session_seconds);
+    } while (!next && !choices_.is_done() && !is_over() && !stopped());
     if (next) {
       HONE_ASSIGN(const bool measured, survey(next->shape, next->first));
       failed_choices_ += measured ? 0 : 1;

@@ -127,6 +127,9 @@ void PortfolioTable::make_row(Place& place) {
   for (const auto& [column, measured] : place.times) {
     row.best_us = measured.us && (row.best_us == 0.0 || *measured.us < row.best_us) ? *measured.us : row.best_us;
   }
+  if (row.best_us == 0.0 && place.row) {
+    row.best_us = rows_[*place.row].best_us;  // what was right has failed since
+  }
   if (row.best_us == 0.0) {
     return;
   }
@@ -236,17 +239,11 @@ PortfolioTable::Near PortfolioTable::near(const Shape& shape, const Portfolio& a
   return near;
 }
 
-std::vector<std::size_t> PortfolioTable::contenders_of(const Near& near) const {
-  std::vector<std::size_t> able = contenders(rows_, wrong_, columns_.size());
-  std::erase_if(able, [&](std::size_t column) { return !near.columns.contains(column); });
-  return able;
-}
-
 std::vector<std::size_t> PortfolioTable::promising(const Shape& shape, const Portfolio& about,
                                                    const std::function<MemberLaunches(std::span<const PortfolioMember>)>& launches) const {
   const Near near = this->near(shape, about);  // no other row says anything there
-  const std::vector<std::size_t> able = contenders_of(near);
-  std::vector<std::size_t> order;
+  std::vector<std::size_t> able = contenders(rows_, wrong_, columns_.size()), order;
+  std::erase_if(able, [&](std::size_t column) { return !near.columns.contains(column); });
   if (near.rows.empty()) {
     return order;
   }
@@ -258,18 +255,20 @@ std::vector<std::size_t> PortfolioTable::promising(const Shape& shape, const Por
   return order;
 }
 
-std::vector<PortfolioMember> PortfolioTable::untried(const Shape& shape, const Portfolio& about,
+std::vector<PortfolioMember> PortfolioTable::untried(const Shape& shape, const Portfolio& about, std::span<const std::size_t> promising,
                                                      const std::function<MemberLaunches(std::span<const PortfolioMember>)>& launches,
                                                      const std::function<std::vector<PortfolioMember>(const PortfolioMember&)>& neighbours,
                                                      std::size_t most) const {
   constexpr int kRounds = 3;
-  constexpr std::size_t kBeam = 6;  // of a round's best: whose neighbours are looked at
+  constexpr std::size_t kBeam = 6;         // of a round's best: whose neighbours are looked at
+  constexpr std::size_t kMostKnown = 160;  // that the others are compared with: a rule of thousands takes seconds
   const Near near = this->near(shape, about);
   if (near.rows.empty() || most == 0) {
     return {};
   }
   Portfolio whole = about;
-  fill(whole, near.rows, contenders_of(near));
+  const std::span<const std::size_t> known_best = promising.first(std::min(kMostKnown, promising.size()));
+  fill(whole, near.rows, {known_best.begin(), known_best.end()});
   const std::size_t measured = whole.members.size();
   std::set<std::string> known;
   for (const std::size_t column : near.columns) {
@@ -279,18 +278,16 @@ std::vector<PortfolioMember> PortfolioTable::untried(const Shape& shape, const P
     known.insert(name_of(columns_[column]));
   }
   std::vector<Opinion> ranked = PortfolioRule(whole).rank_by_likeness(shape, launches(whole.members));
-  std::map<std::string, std::vector<PortfolioMember>> around;  // by name: the neighbours of what was looked at
+  std::set<std::string> bases;  // whose neighbours were looked at
   for (int round = 0; round < kRounds; ++round) {
     std::size_t taken = 0;
     for (std::size_t i = 0; i < ranked.size() && taken < kBeam; ++i) {
       const PortfolioMember base = whole.members[ranked[i].member];
-      const auto [place, is_new] = around.try_emplace(name_of(base));
-      if (!is_new) {
+      if (!bases.insert(name_of(base)).second) {
         continue;
       }
       ++taken;
-      place->second = neighbours(base);
-      std::ranges::copy_if(place->second, std::back_inserter(whole.members),
+      std::ranges::copy_if(neighbours(base), std::back_inserter(whole.members),
                            [&](const PortfolioMember& one) { return known.insert(name_of(one)).second; });
     }
     ranked = PortfolioRule(whole).rank_by_likeness(shape, launches(whole.members));

@@ -64,10 +64,10 @@ class PortfolioTable {
   /// be fast there first. `launches`: of members there.
   [[nodiscard]] std::vector<std::size_t> promising(const Shape& shape, const Portfolio& about,
                                                    const std::function<MemberLaunches(std::span<const PortfolioMember>)>& launches) const;
-  /// At most so many that were measured at no shape near this one, what the same rule expects to be fast there first: neighbours of what it
-  /// expects to be fast, and theirs in turn. One that differs from another in one parameter alone is left out. `neighbours`: of a member,
-  /// those that are legal there.
-  [[nodiscard]] std::vector<PortfolioMember> untried(const Shape& shape, const Portfolio& about,
+  /// At most so many that were measured at no shape near this one, what a rule expects to be fast there first: neighbours of the first of
+  /// what is promising there, and theirs in turn. One that differs from another in one parameter alone is left out. `neighbours`: of a
+  /// member, those that are legal there.
+  [[nodiscard]] std::vector<PortfolioMember> untried(const Shape& shape, const Portfolio& about, std::span<const std::size_t> promising,
                                                      const std::function<MemberLaunches(std::span<const PortfolioMember>)>& launches,
                                                      const std::function<std::vector<PortfolioMember>(const PortfolioMember&)>& neighbours,
                                                      std::size_t most) const;
@@ -90,7 +90,6 @@ class PortfolioTable {
     std::set<std::size_t> columns;
   };
   [[nodiscard]] Near near(const Shape& shape, const Portfolio& about) const;
-  [[nodiscard]] std::vector<std::size_t> contenders_of(const Near& near) const;
   struct Measured {
     std::optional<double> us;  ///< none: it failed
     std::optional<LaunchSize> launch;

@@ -12,7 +12,7 @@
 namespace hone {
 namespace {
 
-constexpr double kSurveyStart = 60.0;  // to open a device that others use
+constexpr double kSurveyStart = 60.0;  // to open a device that others use, and for each step of compiling a reference
 constexpr double kSurveyStage = 5.0, kSurveyReference = 60.0, kSurveyTurn = 600.0;
 constexpr double kSurveyExpected = 4.0;          // times what the worker expects of a piece of timing
 constexpr std::chrono::milliseconds kPoll{500};  // that a request to stop may wait

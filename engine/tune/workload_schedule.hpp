@@ -56,7 +56,8 @@ class WorkloadSchedule {
   /// Who is next; nothing where the budget is spent or nobody can go on. Ties go by the order of contenders. What final rounds of those
   /// that have begun are expected to cost is kept for them. Of an even split all slices are whole.
   /// By gain, those that nobody has timed come first, the most hopeful first: one is expected to take as long for its work as the others
-  /// for theirs, and to gain what those have gained that are like it; one whose work is not known comes before all. If what is left is no
+  /// for theirs, and to gain what those have gained that are like it; one whose work is not known comes before all,
+  /// and before that one that has begun and has no right result yet, for a few first shares. If what is left is no
   /// more than some times what they take to begin, they get whole slices, as many as can be begun and all the same: to begin again, for
   /// more or for a final round, would cost too much. Else each gets a first share, and then whoever is expected to save most for what it
   /// takes.

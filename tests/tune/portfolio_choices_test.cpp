@@ -23,18 +23,22 @@ class Chosen : public test::CopyRange {
     measure(320, 4, 8.0);
   }
 
-  std::optional<PlannedSurvey> next(std::size_t most = 28) {
+  [[nodiscard]] Portfolio so_far() const {
     Portfolio about;
     about.range = request.range;
     about.rule.reach = {RuleSettings::kUsualReach};
-    const Portfolio so_far = table.portfolio_as_set(about, 2);
-    return choices.next(so_far, PortfolioRule(so_far), most, kSessionSeconds);
+    return table.portfolio_as_set(about, 2);
+  }
+  std::optional<PlannedSurvey> next(std::size_t most = 28) {
+    const Portfolio known = so_far();
+    return choices.next(known, PortfolioRule(known), most, kSessionSeconds);
   }
 
   /// What is planned takes so long: by the width. By shape, which were timed, until nothing is left.
   std::map<std::int64_t, std::set<std::int64_t>> time_all(std::map<std::int64_t, double> us) {
     std::map<std::int64_t, std::set<std::int64_t>> timed;
-    while (const auto plan = next()) {
+    for (int steps = 0; const auto plan = next(); ++steps) {
+      REQUIRE(steps < 100);
       const std::int64_t n = plan->shape.front().second;
       for (const Configuration& configuration : plan->first.at("copy")) {
         const std::int64_t wide = configuration.values.front().integer();
@@ -78,10 +82,41 @@ TEST_CASE("choices that are wrong near a shape are not made there") {
 TEST_CASE("a choice that a device fails to time is planned twice at a shape, and no more") {
   Chosen chosen;
   std::map<std::int64_t, int> times;
-  while (const auto plan = chosen.next()) {
-    CHECK(++times[plan->shape.front().second] <= 2);
+  for (int steps = 0; const auto plan = chosen.next(); ++steps) {
+    REQUIRE(steps < 100);
+    ++times[plan->shape.front().second];
   }
   CHECK_FALSE(times.empty());
+  for (const auto& [n, count] : times) {
+    CHECK(count == 2);
+  }
+}
+
+TEST_CASE("a shape waits for a rule that knows it") {
+  Chosen chosen;
+  chosen.measure(900, 1, 10.0);
+  chosen.measure(960, 4, 8.0);
+  const Portfolio before = chosen.so_far();
+  chosen.measure(1024, 1, 10.0);
+  std::set<std::int64_t> at;
+  for (int steps = 0; const auto plan = chosen.choices.next(before, PortfolioRule(before), 28, kSessionSeconds); ++steps) {
+    REQUIRE(steps < 100);
+    at.insert(plan->shape.front().second);
+  }
+  CHECK(chosen.choices.is_done());
+  CHECK(at.contains(900));
+  CHECK_FALSE(at.contains(1024));
+  const auto next = chosen.next();
+  REQUIRE(next);
+  CHECK(next->shape.front().second == 1024);
+}
+
+TEST_CASE("a choice is timed beside the fastest that is known, be it no member") {
+  Chosen chosen;
+  chosen.measure(192, 2, 9.0);
+  const auto timed = chosen.time_all({{1, 10.0}, {2, 9.0}, {4, 8.0}});
+  REQUIRE(timed.contains(192));
+  CHECK(timed.at(192) == std::set<std::int64_t>{2, 4});
 }
 
 TEST_CASE("a choice needs room for what it is timed beside") {

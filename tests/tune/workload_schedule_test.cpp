@@ -141,6 +141,20 @@ TEST_CASE("all that are new come before those that were timed, as far as the bud
   CHECK(schedule.next(contenders)->contender == 1);
 }
 
+TEST_CASE("once a slice was whole, so are those after it, however little it takes to begin") {
+  const WorkloadSchedule schedule(Split::kGain, 3, 60.0, 10.0);
+  std::vector<Contender> contenders = three_of_the_same_work();
+  REQUIRE(schedule.next(contenders)->is_whole);
+  contenders[1].best_us = {100.0, 90.0};
+  contenders[1].cost = 20.0;
+  contenders[1].start = 0.1;
+  contenders[1].can_go_on = false;
+  CHECK_FALSE(schedule.next(contenders)->is_whole);  // it had a first share
+  contenders[1].is_finished = true;
+  CHECK(schedule.next(contenders)->is_whole);
+  CHECK(schedule.next(contenders)->cost == doctest::Approx(20.0));
+}
+
 TEST_CASE("a budget that is too short to begin anything goes to the most hopeful") {
   const WorkloadSchedule schedule(Split::kGain, 3, 5.0, 10.0);
   std::vector<Contender> contenders = three_of_the_same_work();
