@@ -27,7 +27,7 @@ using WorkloadClock = std::chrono::steady_clock;
 
 constexpr double kUnmeasured = std::numeric_limits<double>::infinity();
 constexpr double kSearchOfBudget = 0.85;  // the rest of a budget in seconds is for final rounds
-constexpr double kUsualStart = 0.5;       // seconds until the first trial of a problem
+constexpr double kUsualStart = 1.0;       // seconds until the first trial of a problem
 constexpr double kStartsOfFinal = 0.6;    // of what it takes until each kernel has had a trial, that a final round does: all is compiled
 constexpr double kLeastForItem = 0.3;     // seconds of a final round, beyond what it takes to begin,
 constexpr double kMostForItem = 0.2;      // and of what its item was searched for
@@ -189,7 +189,7 @@ class WorkloadSession {
     contenders_[i].best_us.assign(static_cast<std::size_t>(trials), best);
     contenders_[i].can_go_on = !finished;
     contenders_[i].is_finished = items_[i].finished = finished;
-    contenders_[i].final_round = in_seconds() ? kUsualStart + kLeastForItem : 0.0;
+    contenders_[i].final_round = in_seconds() ? kStartsOfFinal * kUsualStart + kLeastForItem : 0.0;
     add_cost(i, items_[i].session_seconds);
   }
 

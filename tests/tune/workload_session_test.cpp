@@ -39,7 +39,7 @@ class TwoProblems {
       made.items.push_back({.operation = &twice_, .problem = make_problem(spec_, DType::kF32, {{"n", n}}).value(), .weight = weight});
     }
     made.common.device = builtin_registry().device("cpu").value();
-    made.budget = {.seconds = 5.0, .trials = std::nullopt};
+    made.budget = {.seconds = 10.0, .trials = std::nullopt};
     made.store = folder_ / "store.db";
     return made;
   }
