@@ -7,6 +7,8 @@
 // gain, the share of workloads where by gain is behind by .005 or more, and what the searches took of the budget.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cxxopts.hpp>
 #include <nlohmann/json.hpp>

@@ -29,6 +29,8 @@ class PortfolioChoices {
   [[nodiscard]] bool is_done() const { return is_done_; }
 
  private:
+  /// Where it is a point of `so_far`.
+  [[nodiscard]] static std::optional<std::size_t> point_of(const PortfolioTable::Row& row, const Portfolio& so_far);
   [[nodiscard]] PlannedSurvey at(const PortfolioTable::Row& row, std::size_t point, const Portfolio& so_far, const PortfolioRule& rule,
                                  std::size_t most);
   [[nodiscard]] std::optional<PortfolioMember> fastest(const PortfolioTable::Row& row, const Problem& problem) const;
@@ -36,9 +38,6 @@ class PortfolioChoices {
   const PortfolioTable& table_;
   const PortfolioShapes& shapes_;
   const PortfolioProposals& proposals_;
-  /// Where it is a point of `so_far`.
-  [[nodiscard]] static std::optional<std::size_t> point_of(const PortfolioTable::Row& row, const Portfolio& so_far);
-
   std::size_t passed_ = 0, found_ = 0;  ///< shapes of this pass, and those of them that had something to time
   bool is_done_ = false;
   std::map<std::pair<PortfolioMember, std::string>, int> proposed_;  ///< how often, by member and shape
