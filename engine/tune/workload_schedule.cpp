@@ -153,10 +153,8 @@ std::optional<Slice> WorkloadSchedule::next_by_gain(std::span<const Contender> c
   const Untried untried(contenders, share_, start_);
   std::vector<std::pair<double, std::size_t>> waiting;  // what each is hoped to save for what it takes
   double starts = 0.0;
-  bool is_any_finished = false;  // what starts were taken for may have changed since the first whole slice
   for (std::size_t i = 0; i < contenders.size(); ++i) {
     const Contender& contender = contenders[i];
-    is_any_finished = is_any_finished || (contender.is_finished && contender.cost > 0.0);
     if (!is_timed(contender) && contender.can_go_on && contender.cost > 0.0 &&
         contender.cost < kFirstTries * untried.first_share(contender)) {
       return Slice{i, std::min(left, untried.first_share(contender))};
@@ -179,12 +177,14 @@ std::optional<Slice> WorkloadSchedule::next_by_gain(std::span<const Contender> c
       begin += 1.0;
     }
   }
-  if (!first) {
-    const bool is_any_begun = std::ranges::any_of(contenders, [](const Contender& one) { return one.cost > 0.0; });
-    return waiting.empty() || is_any_begun ? next_round(contenders, left) : std::optional(Slice{waiting.front().second, left, true});
+  if (waiting.empty()) {
+    return next_round(contenders, left);
+  }
+  if (!first) {  // what a start takes is only expected, and to go on with another takes one, too
+    return Slice{waiting.front().second, left, true};
   }
   const Contender& contender = contenders[*first];
-  if (contender.work == 0.0 || (kAmple * starts <= left && !is_any_finished)) {
+  if (contender.work == 0.0 || kAmple * starts <= left) {
     return Slice{*first, std::min(left, untried.first_share(contender))};
   }
   const double least = untried.start(contender) / kSearchOfWhole;

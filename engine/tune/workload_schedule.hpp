@@ -59,8 +59,8 @@ class WorkloadSchedule {
   /// for theirs, and to gain what those have gained that are like it; one whose work is not known comes before all,
   /// and before that one that has begun and has no right result yet, for a few first shares. If what is left is no
   /// more than some times what they take to begin, they get whole slices, as many as can be begun and all the same: to begin again, for
-  /// more or for a final round, would cost too much. Else each gets a first share, and then whoever is expected to save most for what it
-  /// takes.
+  /// more or for a final round, would cost too much. What is left at the end, and is less than a start, goes to the most hopeful of the
+  /// others. Else each gets a first share, and then whoever is expected to save most for what it takes.
   [[nodiscard]] std::optional<Slice> next(std::span<const Contender> contenders) const;
 
  private:

@@ -138,21 +138,25 @@ TEST_CASE("all that are new come before those that were timed, as far as the bud
   contenders[2] = contenders[1];
   CHECK(schedule.next(contenders)->contender == 0);  // next to nothing, but who knows
   contenders[2].cost = 600.0;                        // 200 are left, and a start takes that
+  CHECK(schedule.next(contenders)->contender == 0);
+  CHECK(schedule.next(contenders)->cost == 200.0);
+  contenders[0].can_go_on = false;
   CHECK(schedule.next(contenders)->contender == 1);
 }
 
-TEST_CASE("once a slice was whole, so are those after it, however little it takes to begin") {
+TEST_CASE("whole slices end where it turns out that to begin takes next to nothing") {
   const WorkloadSchedule schedule(Split::kGain, 3, 60.0, 10.0);
   std::vector<Contender> contenders = three_of_the_same_work();
   REQUIRE(schedule.next(contenders)->is_whole);
   contenders[1].best_us = {100.0, 90.0};
   contenders[1].cost = 20.0;
-  contenders[1].start = 0.1;
   contenders[1].can_go_on = false;
-  CHECK_FALSE(schedule.next(contenders)->is_whole);  // it had a first share
   contenders[1].is_finished = true;
+  contenders[1].start = 8.0;
   CHECK(schedule.next(contenders)->is_whole);
   CHECK(schedule.next(contenders)->cost == doctest::Approx(20.0));
+  contenders[1].start = 0.1;
+  CHECK_FALSE(schedule.next(contenders)->is_whole);
 }
 
 TEST_CASE("a budget that is too short to begin anything goes to the most hopeful") {
@@ -191,8 +195,11 @@ TEST_CASE("where the budget is no more than some starts of each, each has one wh
   contenders[3].weight = 32.0;
   CHECK(schedule.next(contenders)->contender == 3);  // the most hopeful first
   CHECK(schedule.next(contenders)->cost == doctest::Approx(66.0 / 3.0));
-  contenders[0].start = contenders[0].final_round = 50.0;  // 20 are left: less than a start
-  CHECK_FALSE(schedule.next(contenders).has_value());
+  contenders[0].start = contenders[0].final_round = 50.0;  // 20 are left, less than a start: somebody may begin sooner
+  slice = schedule.next(contenders);
+  CHECK(slice->contender == 3);
+  CHECK(slice->is_whole);
+  CHECK(slice->cost == doctest::Approx(20.0));
   contenders[0].start = contenders[0].final_round = 18.0;  // 52 are left, enough for two
   CHECK(schedule.next(contenders)->cost == doctest::Approx(52.0 / 2.0));
   contenders[0].start = contenders[0].final_round = 2.0;
