@@ -66,13 +66,7 @@ class OperationSession {
       HONE_TRY(entrant->session->open(registry));
       earlier_seconds_ = std::max(earlier_seconds_, entrant->session->elapsed());
     }
-    HONE_ASSIGN(const std::optional<OperationRecord> standing, store_.find_operation_record(key()));
-    serving_ = &entrants_.front();
-    for (const auto& entrant : entrants_) {
-      const KernelSpec& spec = entrant->request.spec;
-      serving_ = standing && standing->kernel == spec.name && standing->source_hash == spec.source_hash ? entrant.get() : serving_;
-    }
-    HONE_ASSIGN(expected_, find_expected(standing.has_value()));
+    HONE_TRY(find_serving());
     start_ = Clock::now();
     const auto memory = common().device.info.properties.find("memory");
     one_at_a_time_ = memory != common().device.info.properties.end() &&
@@ -80,22 +74,32 @@ class OperationSession {
     return {};
   }
 
-  /// The place of what an application would get now: of what serves where a session has chosen it, or where nothing better is known.
-  Result<std::size_t> find_expected(bool is_chosen) {
-    const KernelSpec* expected = &serving_->request.spec;
-    if (!is_chosen) {
-      const Lookup lookup{.portfolios = common().transfer};
-      const Result<OperationChoice> now = hone::choose(*request_.operation, request_.problem, common().device.info, &store_, lookup);
-      if (!now && now.error().code == ErrorCode::kStore) {
-        return now.error();
+  /// The kernel that an application would get now: the one that a session has chosen for the problem, else what a portfolio or the nearest
+  /// record says, and its configuration.
+  Result<void> find_serving() {
+    HONE_ASSIGN(const std::optional<OperationRecord> standing, store_.find_operation_record(key()));
+    for (std::size_t i = 0; standing && i < entrants_.size(); ++i) {
+      const KernelSpec& spec = entrants_[i].request.spec;
+      if (standing->kernel == spec.name && standing->source_hash == spec.source_hash) {
+        serving_ = i;
+        return {};
       }
-      expected = now ? now->spec : expected;
     }
-    std::size_t place = 0;
+    const Lookup lookup{.purpose = entrants_.front().session->key().purpose, .portfolios = common().transfer};
+    const Result<OperationChoice> now = hone::choose(*request_.operation, request_.problem, common().device.info, &store_, lookup);
+    if (!now) {
+      return now.error().code == ErrorCode::kStore ? Result<void>(now.error()) : Result<void>();
+    }
     for (std::size_t i = 0; i < entrants_.size(); ++i) {
-      place = entrants_[i].request.spec.name == expected->name ? i : place;
+      if (entrants_[i].request.spec.name == now->spec->name) {
+        serving_ = i;
+        const bool counts = common().transfer && common().recorded == nullptr;
+        if (counts && (now->choice.source == Source::kPredicted || now->choice.source == Source::kNearest)) {
+          entrants_[i].session->set_serving(now->choice.configuration);
+        }
+      }
     }
-    return place;
+    return {};
   }
 
   /// What went wrong with one kernel leaves the others; what went wrong with the store, or was asked for, ends the session.
@@ -161,7 +165,10 @@ class OperationSession {
 
   [[nodiscard]] bool is_spent() const { return remaining().seconds <= 0.0 || remaining().trials <= 0.0; }
   /// Whether what serves without this session was tried: nothing may take its place before, however short the budget.
-  [[nodiscard]] bool knows_serving() const { return serving_->out || serving_->done || serving_->session->tried_what_serves(); }
+  [[nodiscard]] bool knows_serving() const {
+    const Entrant& serving = entrants_[serving_];
+    return serving.out || serving.done || serving.session->tried_what_serves();
+  }
   [[nodiscard]] bool is_over() const { return is_spent() && knows_serving(); }
 
   [[nodiscard]] std::size_t first_share() const {
@@ -226,7 +233,7 @@ class OperationSession {
   /// First the initial trials of each, then the first shares: what is far behind has no time to lose then, or the others have none.
   Entrant* choose() {
     if (is_spent()) {
-      return serving_;
+      return &entrants_[serving_];
     }
     if (Entrant* const next = short_of(initial_trials(), false)) {
       return next;
@@ -249,7 +256,7 @@ class OperationSession {
     const std::vector<Runner> runners = entrants_.runners();
     Entrant* waiting = nullptr;
     for (std::size_t place = 0; place < entrants_.size(); ++place) {
-      const std::size_t i = place == 0 ? expected_ : place <= expected_ ? place - 1 : place;
+      const std::size_t i = place == 0 ? serving_ : place <= serving_ ? place - 1 : place;
       Entrant& entrant = entrants_[i];
       const std::size_t has = entrant.session->trials().size();
       if (entrant.out || entrant.done || has >= share) {
@@ -335,7 +342,7 @@ class OperationSession {
   [[nodiscard]] std::size_t turn_trials(const Entrant& entrant) const {
     const std::size_t share = is_initial(entrant) ? initial_trials() : first_share(), has = entrant.session->trials().size();
     const std::size_t wanted = has < share ? share - has : kSliceTrials;
-    const double left = std::max(remaining().trials, &entrant == serving_ && !knows_serving() ? 1.0 : 0.0);
+    const double left = std::max(remaining().trials, &entrant == &entrants_[serving_] && !knows_serving() ? 1.0 : 0.0);
     return left < static_cast<double>(wanted) ? static_cast<std::size_t>(left) : wanted;
   }
 
@@ -545,8 +552,7 @@ class OperationSession {
   double improved_seconds_ = 0.0;       ///< when it came
   double earlier_seconds_ = 0.0;
   Clock::time_point start_ = Clock::now();
-  std::size_t expected_ = 0;    ///< the place of the kernel that an application would get now
-  Entrant* serving_ = nullptr;  ///< whose record the store has for the problem, else who serves where nothing was measured
+  std::size_t serving_ = 0;  ///< the place of the kernel that an application would get now
   std::shared_ptr<std::set<std::string>> left_ = std::make_shared<std::set<std::string>>();  ///< Beside::left
   bool one_at_a_time_ = false;                                                               ///< memory holds the buffers of one kernel
   std::optional<Error> first_failure_;

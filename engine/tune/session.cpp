@@ -22,6 +22,7 @@ constexpr double kFinalsShare = 0.1;  // of a budget in seconds, kept for the fi
 
 Result<TuneReport> TuningSession::run(const Registry& registry) {
   HONE_TRY(open(registry));
+  HONE_TRY(find_serving());
   HONE_TRY(make_evaluator());
   Result<void> done = search_and_decide();
   if (!done && done.error().code == ErrorCode::kCancelled) {
@@ -51,12 +52,39 @@ Result<void> TuningSession::start(double elapsed, const Beside& beside) {
 }
 
 Result<void> TuningSession::submit_first() {
-  if (default_trial() != nullptr) {
+  const bool begins = default_trial() == nullptr;
+  if (begins) {
+    evaluator_->submit({{default_position_, space_.at(default_position_)}});
+    HONE_TRY(try_record());
+  }
+  try_serving();
+  return begins ? try_first() : Result<void>();
+}
+
+Result<void> TuningSession::find_serving() {
+  if (!request_.transfer || request_.recorded != nullptr) {
     return {};
   }
-  evaluator_->submit({{default_position_, space_.at(default_position_)}});
-  HONE_TRY(try_record());
-  return try_first();
+  const Result<Choice> now = hone::choose(request_.spec, request_.problem, request_.device.info, &store_, {.purpose = key_.purpose});
+  if (!now && now.error().code == ErrorCode::kStore) {
+    return now.error();
+  }
+  if (now && (now->source == Source::kPredicted || now->source == Source::kNearest)) {
+    set_serving(now->configuration);
+  }
+  return {};
+}
+
+bool TuningSession::was_tried(Count position) const { return std::ranges::find(trials_, position, &Trial::position) != trials_.end(); }
+
+void TuningSession::try_serving() {
+  const bool is_taken = !serving_position_ || serving_position_ == default_position_ || serving_position_ == record_position_ ||
+                        was_tried(*serving_position_);
+  const std::vector<Configuration> leftovers = evaluator_->leftovers();  // they were submitted
+  if (!is_taken && std::ranges::find(leftovers, space_.at(*serving_position_)) == leftovers.end()) {
+    searcher_->take(*serving_position_);
+    evaluator_->submit({{*serving_position_, space_.at(*serving_position_)}});
+  }
 }
 
 Result<void> TuningSession::try_first() {
@@ -72,7 +100,7 @@ Result<void> TuningSession::try_first() {
       }
     }
   }
-  std::set<Count> taken{default_position_, record_position_.value_or(default_position_)};
+  std::set<Count> taken{default_position_, record_position_.value_or(default_position_), serving_position_.value_or(default_position_)};
   for (const Trial& trial : trials_) {
     taken.insert(trial.position);
   }
@@ -349,20 +377,18 @@ const Trial* TuningSession::default_trial() const {
 }
 
 bool TuningSession::tried_what_serves() const {
-  return default_trial() != nullptr &&
-         (!record_position_ || std::ranges::find(trials_, *record_position_, &Trial::position) != trials_.end());
+  return default_trial() != nullptr && (!record_position_ || was_tried(*record_position_)) &&
+         (!serving_position_ || was_tried(*serving_position_));
 }
 
 Result<void> TuningSession::try_default() {
-  if (default_trial() == nullptr) {
-    HONE_TRY(submit_first());
-    while (default_trial() == nullptr && evaluator_->in_flight() > 0) {
-      if (request_.recorded == nullptr) {
-        propose();
-      }
-      HONE_ASSIGN(std::vector<Trial> finished, evaluator_->wait(std::numeric_limits<double>::infinity()));
-      HONE_TRY(record(std::move(finished)));
+  HONE_TRY(submit_first());
+  while (default_trial() == nullptr && evaluator_->in_flight() > 0) {
+    if (request_.recorded == nullptr) {
+      propose();
     }
+    HONE_ASSIGN(std::vector<Trial> finished, evaluator_->wait(std::numeric_limits<double>::infinity()));
+    HONE_TRY(record(std::move(finished)));
   }
   if (std::optional<Error> error = default_error()) {
     HONE_TRY(close());
@@ -378,8 +404,7 @@ Result<void> TuningSession::try_record() {
   HONE_ASSIGN(const std::optional<Record> known, store_.find_record(key_, request_.spec.parameters));
   const std::optional<Count> position = known ? space_.index(known->configuration) : std::nullopt;
   record_position_ = position;
-  const bool is_new =
-      position && *position != default_position_ && std::ranges::find(trials_, *position, &Trial::position) == trials_.end();
+  const bool is_new = position && *position != default_position_ && !was_tried(*position);
   if (is_new) {
     searcher_->take(*position);
     evaluator_->submit({{*position, known->configuration}});
@@ -401,15 +426,22 @@ std::size_t TuningSession::trials_left() const {
 }
 
 Result<void> TuningSession::search() {
-  while (elapsed() < search_until()) {
+  for (;;) {
+    const bool is_over = elapsed() >= search_until();
+    if (is_over && tried_what_serves()) {
+      break;
+    }
     if (request_.stop.stop_requested()) {
       return cancelled();
     }
-    propose();
+    if (!is_over) {
+      propose();
+    }
     if (evaluator_->in_flight() == 0) {
       break;
     }
-    HONE_ASSIGN(std::vector<Trial> finished, evaluator_->wait(search_until() - earlier_seconds_));
+    const double until = is_over ? std::numeric_limits<double>::infinity() : search_until() - earlier_seconds_;
+    HONE_ASSIGN(std::vector<Trial> finished, evaluator_->wait(until));
     HONE_TRY(record(std::move(finished)));
   }
   return drain();

@@ -16,6 +16,9 @@ constexpr std::size_t kMostFinalists = 6;
 Result<void> TuningSession::keep_best() {
   report_.interrupted = true;
   tell(SessionEvent::Step::kPaused);
+  if (serving_position_ && !was_tried(*serving_position_)) {
+    return {};  // a record would take its place, however slow
+  }
   const Trial* best = nullptr;
   for (const Trial& trial : trials_) {
     if (trial.outcome == Outcome::kOk && !trial.measurement.raced_out && (best == nullptr || value_of(trial) < value_of(*best))) {
@@ -49,7 +52,8 @@ std::vector<Candidate> TuningSession::finalists() const {
   std::ranges::sort(order);
   std::vector<Candidate> candidates;
   for (const auto& [raced_out, value, i] : order) {
-    candidates.push_back({trials_[i], trials_[i].position == default_position_ || trials_[i].position == record_position_});
+    const Count position = trials_[i].position;
+    candidates.push_back({trials_[i], position == default_position_ || position == record_position_ || position == serving_position_});
   }
   const auto rest = candidates.begin() + static_cast<std::ptrdiff_t>(std::min(candidates.size(), kEnough));
   candidates.erase(std::remove_if(rest, candidates.end(), [](const Candidate& c) { return !c.required; }), candidates.end());

@@ -35,7 +35,10 @@ class TuningSession {
   Result<void> start(double elapsed, const Beside& beside);
   [[nodiscard]] bool started() const { return evaluator_ != nullptr; }
   [[nodiscard]] Evaluator& evaluator() { return *evaluator_; }
-  /// The default, where it was not tried, and the problem's record.
+  /// What an application gets for the problem without this session, where that is no record of the problem: the choice of a portfolio, or
+  /// the record of the nearest shape. After open.
+  void set_serving(const Configuration& configuration) { serving_position_ = space_.index(configuration); }
+  /// The default, where it was not tried, the problem's record, and what serves.
   Result<void> submit_first();
   /// Asks the strategy for as much as the evaluator can use, and at most `most`.
   void propose(std::size_t most = std::numeric_limits<std::size_t>::max());
@@ -71,7 +74,7 @@ class TuningSession {
   [[nodiscard]] const std::optional<double>& best_us() const { return best_us_; }
   [[nodiscard]] const std::map<Outcome, std::int64_t>& outcomes() const { return report_.outcomes; }
   [[nodiscard]] const Trial* default_trial() const;
-  /// Whether the default and the record that the store has for the problem were tried.
+  /// Whether the default, the record that the store has for the problem and what serves without one were tried.
   [[nodiscard]] bool tried_what_serves() const;
   [[nodiscard]] double elapsed() const { return earlier_seconds_ + (evaluator_ ? evaluator_->elapsed() : 0.0); }
   /// The winner of the final round, as it was measured there.
@@ -108,6 +111,10 @@ class TuningSession {
   Result<void> try_default();
   /// The problem's record comes next: what is found has to beat it side by side, or it stays the winner.
   Result<void> try_record();
+  Result<void> find_serving();
+  /// What serves without a record, also beyond a budget that is too short: a record that is slower would take its place.
+  void try_serving();
+  [[nodiscard]] bool was_tried(Count position) const;
   /// Then, where something else than time is minimized, what is fastest as far as the store knows, and what the request names.
   Result<void> try_first();
   [[nodiscard]] double search_until() const;
@@ -146,6 +153,7 @@ class TuningSession {
   double earlier_seconds_ = 0.0;
   Count default_position_ = 0;
   std::optional<Count> record_position_;       ///< of the problem's record before this session
+  std::optional<Count> serving_position_;      ///< of what serves where there is no record
   std::optional<std::int64_t> compared_with_;  ///< the record that the winner was held against
   std::vector<Trial> trials_;
   std::vector<Control> controls_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/cli/command.hpp"
+#include "tests/cli/store_rows.hpp"
 
 namespace hone::test {
 namespace {
@@ -124,6 +125,41 @@ TEST_CASE("however short the budget, nothing takes the place of what serves befo
     const nlohmann::json report = tuned.json();
     CHECK(report["default_us"] > 0.0);
     CHECK(of_kernel(report, untuned.json()["kernel"])["tuned"]["trials"] >= 1);
+  }
+}
+
+TEST_CASE("however short the budget, what the nearest record serves is tried and stands in the final round") {
+  struct Case {
+    std::string subject, kernel, near, here, fixed;
+  };
+  for (const Case& one : {Case{"softmax", "softmax", "rows=32,cols=256", "rows=40,cols=256", "block=64"},
+                          Case{"matmul", "gemv", "m=1,n=48,k=64", "m=1,n=48,k=72", "threads=512"}}) {
+    for (const std::string budget : {"0.001s", "1trials"}) {
+      CAPTURE(one.subject);
+      CAPTURE(budget);
+      const TemporaryDirectory directory;
+      const std::string store = directory / "S.db";
+      const auto asked = [&](const std::string& verb, const std::string& subject, const std::string& shape, const Arguments& more) {
+        Arguments arguments{verb, subject, "--device", "cpu", "--dtype", "f32", "--shape", shape, "--store", store, "--json"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        const Ended ended = run(arguments);
+        REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+        return ended.json();
+      };
+      const nlohmann::json near = asked("tune", one.kernel, one.near, {"--fix", one.fixed, "--budget", "1trials"});
+      const nlohmann::json before = asked("best", one.subject, one.here, {});
+      REQUIRE(before["source"] == "nearest");
+      REQUIRE(before["config"] == near["best"]["config"]);
+
+      asked("tune", one.subject, one.here, {"--budget", budget});
+      const auto tried =
+          query(store,
+                "SELECT DISTINCT trial.configuration FROM final_measurement JOIN trial ON final_measurement.trial = trial.id "
+                "WHERE trial.session > 1");
+      const auto known = query(store, "SELECT configuration FROM trial WHERE session = 1");
+      REQUIRE(known.size() == 1);
+      CHECK(std::ranges::find(tried, known.front()) != tried.end());
+    }
   }
 }
 
