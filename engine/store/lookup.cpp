@@ -38,6 +38,9 @@ bool may_launch(const Record& record) { return record.code == CodeState::kTruste
 
 Result<std::optional<Record>> nearest_record(const KernelSpec& spec, const Problem& problem, const RecordKey& key, Store& store,
                                              const Lookup& lookup, std::string& why) {
+  if (!spec.listed.empty()) {
+    return std::optional<Record>();  // it has what is listed for this problem, and not the values of another's record
+  }
   HONE_ASSIGN(const std::vector<std::string> withdrawn, store.withdrawn_configurations(key));
   HONE_ASSIGN(std::vector<Record> records, store.records_of(key, spec.parameters));
   std::erase_if(records, [&](const Record& record) { return std::ranges::find(withdrawn, record.configuration_text) != withdrawn.end(); });

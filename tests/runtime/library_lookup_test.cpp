@@ -124,6 +124,28 @@ TEST_CASE("the space of a library for a problem holds what it lists and its own 
   CHECK(library_spec_for(fixture.library, fixture.device, request.problem)->listed.empty());
 }
 
+TEST_CASE("a library that lists its configurations for a problem is passed over where another problem's record has others") {
+  LibraryFixture fixture;
+  const KernelSpec whole = library_spec(fixture.library).value();
+  const RecordKey key = record_key(whole, fixture.problem(8), fixture.device);
+  const std::int64_t session = fixture.store->begin_session({key, "random", "", 0}, "1trials").value();
+  Record made;
+  made.configuration = parse_configuration(whole.parameters, "algorithm=9,parts=1").value();
+  made.configuration_text = text(whole.parameters, made.configuration);
+  made.measurement = {.samples_us = {1.0}, .median_us = 1.0, .ci95_low_us = 1.0, .ci95_high_us = 1.0};
+  made.session = session;
+  REQUIRE(fixture.store->finish_session(session, key, made, 1.0).value());
+  fixture.record(*fixture.operation.definition, 8, 2.0);
+
+  const KernelSpec listed = library_spec_for(fixture.library, fixture.device, fixture.problem(9)).value();
+  REQUIRE_FALSE(parse_configuration(listed.parameters, made.configuration_text).ok());
+  fixture.operation.implementations.push_back(&listed);
+  const Result<OperationChoice> chosen = choose(fixture.operation, fixture.problem(9), fixture.device, fixture.store.get());
+  REQUIRE_MESSAGE(chosen.ok(), chosen.error().message);
+  CHECK(chosen->spec == fixture.operation.definition);
+  CHECK(chosen->choice.source == Source::kNearest);
+}
+
 TEST_CASE("a session of a kernel that lists its configurations measures these alone") {
   const LibraryFixture fixture;
   TuneRequest request;
