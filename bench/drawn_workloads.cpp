@@ -94,7 +94,8 @@ Workload drawn(Gain gain, std::size_t count, Draws& draws) {
   for (Kind& kind : kinds) {
     kind = {gain_of_kind(gain, draws), std::exp(0.4 * draws.normal()), 0.6 * draws.normal()};
   }
-  const double spread = 0.5 + 1.5 * draws.evenly();  // of the weights
+  const double spread = 0.5 + 1.5 * draws.evenly();       // of the weights
+  const double quick = draws.evenly() < 0.5 ? 0.2 : 1.0;  // where processes stay from one problem to the next
   for (std::size_t i = 0; i < count; ++i) {
     Played one;
     const std::size_t kind = draws.below(kinds.size());
@@ -107,13 +108,15 @@ Workload drawn(Gain gain, std::size_t count, Draws& draws) {
     one.best_us = drawn_search(best_us, own_gain, draws);
     one.before_us = one.best_us.front();
     contender.weight = std::exp(spread * draws.normal()) / (draws.evenly() < 0.5 ? one.before_us : std::sqrt(one.before_us));
-    one.start =
-        kUsualStart * workload.host * kinds[kind].slow_start * std::exp(0.3 * draws.normal()) * (1.0 + std::min(1.0, one.before_us / 2e4));
+    one.start = quick * kUsualStart * workload.host * kinds[kind].slow_start * std::exp(0.3 * draws.normal()) *
+                (1.0 + std::min(1.0, one.before_us / 2e4));
     one.trial = 0.02 * workload.host * std::exp(0.5 * draws.normal()) + std::min(0.3, one.before_us * 1e-5);
     workload.problems.push_back(std::move(one));
   }
   return workload;
 }
+
+double final_round(const Played& one, const Workload& workload) { return kFinalStarts * one.start + kFinalSeconds * workload.host; }
 
 struct Outcome {
   double gained = 0.0;  ///< the logarithm of the weighted time before over after
@@ -139,7 +142,7 @@ Outcome play(const Workload& workload, hone::Split split, double budget) {
     contender.best_us.assign(one.best_us.begin(), one.best_us.begin() + static_cast<std::ptrdiff_t>(one.trials_in(seconds)));
     contender.cost += begin + search + (slice->is_whole ? std::max(kFinalSeconds * workload.host, slice->cost - begin - search) : 0.0);
     contender.start = one.start;
-    contender.final_round = kFinalStarts * one.start + kFinalSeconds * workload.host;
+    contender.final_round = final_round(one, workload);
     contender.before_us = one.before_us;
     contender.can_go_on = !slice->is_whole;
     contender.is_finished = slice->is_whole;
@@ -161,7 +164,7 @@ nlohmann::json measured(Gain gain, std::size_t count, double starts, std::size_t
     const Workload workload = drawn(gain, count, draws);
     double budget = 0.0;
     for (const Played& one : workload.problems) {
-      budget += starts * one.start;
+      budget += starts * (one.start + final_round(one, workload));
     }
     const Outcome evenly = play(workload, hone::Split::kEven, budget), hopeful = play(workload, hone::Split::kGain, budget);
     even += evenly.gained;
@@ -191,7 +194,7 @@ int run(int argc, char** argv) {
   nlohmann::json all;
   for (const auto& [gain, name] : {std::pair{Gain::kNear, "near"}, std::pair{Gain::kMixed, "mixed"}, std::pair{Gain::kFar, "far"}}) {
     for (const std::size_t count : {4U, 10U, 40U}) {
-      for (const double starts : {0.7, 1.5, 2.0, 3.0, 6.0, 12.0, 30.0}) {
+      for (const double starts : {0.5, 1.0, 1.5, 2.0, 3.0, 6.0, 15.0}) {
         all[name][std::to_string(count)].push_back(measured(
             gain, count, starts, std::max<std::size_t>(1, parsed["workloads"].as<std::size_t>()), parsed["seed"].as<std::uint64_t>()));
       }

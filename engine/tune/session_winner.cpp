@@ -16,9 +16,6 @@ constexpr std::size_t kMostFinalists = 6;
 Result<void> TuningSession::keep_best() {
   report_.interrupted = true;
   tell(SessionEvent::Step::kPaused);
-  if (serving_position_ && !was_tried(*serving_position_)) {
-    return {};  // a record would take its place, however slow
-  }
   const Trial* best = nullptr;
   for (const Trial& trial : trials_) {
     if (trial.outcome == Outcome::kOk && !trial.measurement.raced_out && (best == nullptr || value_of(trial) < value_of(*best))) {
@@ -33,6 +30,11 @@ Result<void> TuningSession::keep_best() {
     report_.default_measured = Measured{standard->configuration, standard->measurement};
   }
   note_broken(*best);
+  if (serving_position_ && !was_tried(*serving_position_)) {
+    report_.notes.push_back(fmt::format("the best so far became no record: {}, which serves now, was not measured beside it",
+                                        text(request_.spec.parameters, space_.at(*serving_position_))));
+    return {};
+  }
   HONE_ASSIGN(const std::optional<Record> record, make_record(*best));
   HONE_ASSIGN(const bool written, store_.keep_record(session_, key_, *record));
   if (!written) {

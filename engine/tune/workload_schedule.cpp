@@ -20,7 +20,7 @@ constexpr double kGrowth = 0.5;            // a slice of what the problem has ha
 constexpr double kFirstTries = 3.0;        // first shares for a problem of which nothing was right yet
 constexpr double kLeastSliceTrials = 4.0;  // that a slice has time for at least
 constexpr double kFirstStarts = 1.5;       // times what a search takes to begin, that a first share is at least
-constexpr double kAmple = 7.0;             // times what all that are new take to begin: with less, none of them is begun twice
+constexpr double kAmple = 3.0;             // times what all that are new take to begin and to end: with less, none of them is begun twice
 constexpr double kSearchOfWhole = 0.85;    // the rest of a whole slice is its final round
 constexpr double kUsualGain = 0.1;         // logarithm, of a problem that is like none that was timed
 constexpr double kUsualWeight = 0.25;      // as if one had gained that which is two octaves away
@@ -53,11 +53,13 @@ class Untried {
 
   /// What it is expected to take to begin: as much as the one of which that is known and that has about as much work.
   [[nodiscard]] double start(const Contender& contender) const {
-    const auto distance = [&](const Contender* timed) {
-      return timed->work > 0.0 && contender.work > 0.0 ? std::abs(std::log(timed->work / contender.work)) : 0.0;
-    };
-    const auto nearest = std::ranges::min_element(begun_, {}, distance);
-    return nearest == begun_.end() ? start_ : (*nearest)->start;
+    const Contender* const like = nearest(contender);
+    return like == nullptr ? start_ : like->start;
+  }
+  /// The same with its final round.
+  [[nodiscard]] double start_and_end(const Contender& contender) const {
+    const Contender* const like = nearest(contender);
+    return like == nullptr ? start_ + contender.final_round : like->start + like->final_round;
   }
   [[nodiscard]] double first_share(const Contender& contender) const { return std::max(share_, kFirstStarts * start(contender)); }
 
@@ -75,6 +77,13 @@ class Untried {
   }
 
  private:
+  [[nodiscard]] const Contender* nearest(const Contender& contender) const {
+    const auto distance = [&](const Contender* timed) {
+      return timed->work > 0.0 && contender.work > 0.0 ? std::abs(std::log(timed->work / contender.work)) : 0.0;
+    };
+    const auto found = std::ranges::min_element(begun_, {}, distance);
+    return found == begun_.end() ? nullptr : *found;
+  }
   static double octaves_apart(std::span<const double> a, std::span<const double> b) {
     double square = 0.0;
     for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
@@ -152,7 +161,7 @@ std::optional<Slice> WorkloadSchedule::next_evenly(std::span<const Contender> co
 std::optional<Slice> WorkloadSchedule::next_by_gain(std::span<const Contender> contenders, double left) const {
   const Untried untried(contenders, share_, start_);
   std::vector<std::pair<double, std::size_t>> waiting;  // what each is hoped to save for what it takes
-  double starts = 0.0;
+  double all_begun = 0.0;                               // what it takes to begin all of them, and to end them
   for (std::size_t i = 0; i < contenders.size(); ++i) {
     const Contender& contender = contenders[i];
     if (!is_timed(contender) && contender.can_go_on && contender.cost > 0.0 &&
@@ -163,7 +172,7 @@ std::optional<Slice> WorkloadSchedule::next_by_gain(std::span<const Contender> c
       const bool is_known = contender.work > 0.0;
       waiting.emplace_back(is_known ? untried.drop(contender) / untried.first_share(contender) : std::numeric_limits<double>::infinity(),
                            i);
-      starts += untried.start(contender);
+      all_begun += untried.start_and_end(contender);
     }
   }
   std::ranges::stable_sort(waiting, std::greater(), &std::pair<double, std::size_t>::first);
@@ -184,7 +193,7 @@ std::optional<Slice> WorkloadSchedule::next_by_gain(std::span<const Contender> c
     return Slice{waiting.front().second, left, true};
   }
   const Contender& contender = contenders[*first];
-  if (contender.work == 0.0 || kAmple * starts <= left) {
+  if (contender.work == 0.0 || kAmple * all_begun <= left) {
     return Slice{*first, std::min(left, untried.first_share(contender))};
   }
   const double least = untried.start(contender) / kSearchOfWhole;

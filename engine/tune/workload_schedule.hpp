@@ -32,7 +32,7 @@ struct Contender {
   std::vector<double> extents = {};  ///< logarithms to the base 2 of the problem's extents, in the same order for all of a kind
   double before_us = 0.0;            ///< of what served before, as the search measured it; 0: not known
   double start = 0.0;                ///< cost until its first trial; 0: not known, or nothing
-  double final_round = 0.0;          ///< what it is expected to cost, with what it takes to begin again
+  double final_round = 0.0;          ///< what it is expected to cost, with what it takes to begin again; what it took, once it is finished
   bool is_finished = false;          ///< it has had its final round, or will have none
 };
 

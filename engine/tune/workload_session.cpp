@@ -101,6 +101,7 @@ class WorkloadSession {
         continue;
       }
       contenders_[i].work = work_of_launch(item);
+      contenders_[i].final_round = request_.budget.seconds ? kStartsOfFinal * kUsualStart + kLeastForItem : 0.0;
       contenders_[i].kind = fmt::format("{} {}", item.operation->name, name(item.problem.dtype));
       for (const auto& [axis, extent] : item.problem.shape) {
         contenders_[i].extents.push_back(std::log2(static_cast<double>(std::max<std::int64_t>(1, extent))));
@@ -189,7 +190,6 @@ class WorkloadSession {
     contenders_[i].best_us.assign(static_cast<std::size_t>(trials), best);
     contenders_[i].can_go_on = !finished;
     contenders_[i].is_finished = items_[i].finished = finished;
-    contenders_[i].final_round = in_seconds() ? kStartsOfFinal * kUsualStart + kLeastForItem : 0.0;
     add_cost(i, items_[i].session_seconds);
   }
 
@@ -415,7 +415,9 @@ class WorkloadSession {
     common.resume = request_.common.resume || !items_[i].sessions.empty();
     common.keep_best = true;
     common.idle_workers = &idle_workers_;
-    common.on_progress = [this, i, finishing, is_first, earlier](const Progress& progress) {
+    double searched = 0.0;  // seconds, until the last trial
+    common.on_progress = [this, i, finishing, is_first, earlier, &searched](const Progress& progress) {
+      searched = static_cast<std::size_t>(progress.trials) > contenders_[i].best_us.size() ? progress.elapsed_seconds - earlier : searched;
       contenders_[i].best_us.resize(static_cast<std::size_t>(progress.trials), progress.best_us.value_or(kUnmeasured));
       if (in_seconds() && is_first && items_[i].tried.insert(progress.kernel).second) {
         const double begun = progress.elapsed_seconds - earlier;
@@ -434,6 +436,9 @@ class WorkloadSession {
       return ends && right.error().code != ErrorCode::kCancelled ? Result<void>(right.error()) : Result<void>();
     }
     contenders_[i].is_finished = items_[i].finished = whole && !stopped();
+    if (items_[i].finished && in_seconds()) {
+      contenders_[i].final_round = seconds_since(begin) - searched;  // those like it will take that
+    }
     if (items_[i].finished && !*right) {
       fail(i, "no configuration was right");
     }
