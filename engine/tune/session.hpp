@@ -74,7 +74,8 @@ struct TuneRequest {
   std::map<std::string, double> strategy_parameters;
   std::uint64_t seed = 0;
   Budget budget{.seconds = 60.0, .trials = std::nullopt};
-  /// By kernel: tried after the default and what serves the problem now, before what the strategy proposes. What is not in the space is left out.
+  /// By kernel: tried after the default and what serves the problem now, before what the strategy proposes. What is not in the space is
+  /// left out.
   std::map<std::string, std::vector<Configuration>> first = {};
   std::string operation = {};  ///< that the session is a part of, beside those of its other kernels; it makes a session of its own
   std::string workload = {};   ///< that the session is a part of (WorkloadRequest), without blanks; it makes a session of its own
