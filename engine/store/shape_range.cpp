@@ -26,9 +26,16 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-Result<std::int64_t> parse_extent(const KernelSpec& spec, const ProblemField& field, std::string_view value) {
-  HONE_ASSIGN(const Shape shape, parse_shape(spec, fmt::format("{}={}", field.name, value)));
-  const std::int64_t number = shape.empty() ? field.default_value : shape.front().second;
+/// `part` is what people typed, of which the value is one end.
+Result<std::int64_t> parse_extent(const KernelSpec& spec, const ProblemField& field, std::string_view part, std::string_view value) {
+  const Result<Shape> shape = parse_shape(spec, fmt::format("{}={}", field.name, value));
+  if (!shape) {
+    return Error{shape.error().code,
+                 fmt::format("shapes: '{}={}': '{}' is no number that an extent can have; a range is name=1..4096, name=512 or "
+                             "name=512|1024..4096",
+                             field.name, part, value)};
+  }
+  const std::int64_t number = shape->empty() ? field.default_value : shape->front().second;
   if (const std::string why = why_not(field, number); !why.empty()) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("shapes: {}={}: {}", field.name, value, why)};
   }
@@ -37,10 +44,10 @@ Result<std::int64_t> parse_extent(const KernelSpec& spec, const ProblemField& fi
 
 Result<RangeAxis::Part> parse_part(const KernelSpec& spec, const ProblemField& field, std::string_view part) {
   const std::size_t to = part.find(kTo);
-  HONE_ASSIGN(const std::int64_t least, parse_extent(spec, field, part.substr(0, to)));
+  HONE_ASSIGN(const std::int64_t least, parse_extent(spec, field, part, part.substr(0, to)));
   std::int64_t most = least;
   if (to != std::string_view::npos) {
-    HONE_ASSIGN(most, parse_extent(spec, field, part.substr(to + kTo.size())));
+    HONE_ASSIGN(most, parse_extent(spec, field, part, part.substr(to + kTo.size())));
   }
   if (most < least) {
     return Error{ErrorCode::kInvalidArgument,
