@@ -128,6 +128,7 @@ Outcome play(const Workload& workload, hone::Split split, double budget) {
   std::vector<Contender> contenders;
   for (const Played& one : problems) {
     contenders.push_back(one.contender);
+    contenders.back().final_round = kFinalStarts * kUsualStart + kFinalSeconds;
   }
   std::vector<double> searched(problems.size());
   const hone::WorkloadSchedule schedule(split, problems.size(), budget, kUsualStart);

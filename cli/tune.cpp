@@ -126,6 +126,7 @@ Json report_json(const TuneRequest& request, const TuneReport& report, const std
               {"default", nullptr},
               {"best", nullptr},
               {"faster_record", nullptr},
+              {"not_kept", report.not_kept},
               {"speedup", report.speedup},
               {"seconds", report.seconds},
               {"stages",
@@ -191,6 +192,10 @@ std::string kept_text(const TuneRequest& request, const TuneReport& report, cons
   const std::string reached = rate_text(rates(request.spec, request.problem, report.best->measurement.median_us));
   std::string lines = reached.empty() ? "" : fmt::format("rate     {}\n", reached);
   const std::string_view gain = request.measure.objective.is_time() ? "speedup" : "gain   ";
+  if (!report.not_kept.empty()) {
+    return lines + fmt::format("{}  {:.2f}x, in {} as session {}\nrecord   none: {}\n", gain, report.speedup, store_name(store),
+                               report.session, report.not_kept);
+  }
   if (!report.faster_record) {
     return lines + fmt::format("{}  {:.2f}x, stored in {} (session {})\n", gain, report.speedup, store_name(store), report.session);
   }

@@ -16,7 +16,7 @@ namespace hone {
 /// One that may win, for the final round.
 struct Candidate {
   Trial trial;
-  bool required = false;  ///< the default and the standing record: the others are compared with them
+  bool required = false;  ///< the default, the standing record and what serves without one: the others are compared with them
 };
 
 /// Of several evaluators that take turns on the same devices.
@@ -52,6 +52,9 @@ class Evaluator {
   /// When the session is to end, on the clock of elapsed(): no trial is granted more than a share of what is left, and drain() waits no
   /// longer.
   virtual void set_end(double /*seconds*/) {}
+  /// What serves the problem now: once it is compiled it is measured before what waits, and has the default's time also when the session
+  /// is to end.
+  virtual void set_serving(Count /*position*/) {}
   /// The default's trial, where it ran in an earlier part of the session.
   virtual void resume(const Trial& /*standard*/) {}
   /// Configurations whose outcomes are known from an earlier run of the session, though it does not have them: they cost nothing.

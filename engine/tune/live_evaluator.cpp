@@ -307,7 +307,12 @@ std::deque<ReadyTrial>::iterator LiveEvaluator::next_ready(const DeviceLane& lan
   }
   // Until the default was measured nobody knows how long a trial may take, nor what the device's times are worth.
   const bool is_known = !needs_control() || (limits_.knows_default() && !controls_.is_new(lane.place));
-  return is_known ? ready_.begin() : ready_.end();
+  if (!is_known) {
+    return ready_.end();
+  }
+  const auto serving =
+      serving_ ? std::ranges::find(ready_, *serving_, [](const ReadyTrial& r) { return r.proposal.position; }) : ready_.end();
+  return serving == ready_.end() ? ready_.begin() : serving;
 }
 
 void LiveEvaluator::feed_devices() {
@@ -378,7 +383,8 @@ void LiveEvaluator::run_trial(DeviceLane& lane, std::deque<ReadyTrial>::iterator
     message["tried"] = true;
     message["note"] = {{"device", lane.info.id}, {"factor", controls_.factor(lane.place)}, {"compile", lane.current.compile_seconds}};
   }
-  RequestLimits limits = trying(lane, limits_.trial(left()), left(), message);
+  const double within = lane.current.proposal.position == serving_ ? kNever : left();
+  RequestLimits limits = trying(lane, limits_.trial(within), within, message);
   lane.workers->worker().request<wire::TrialResult>(message, std::move(limits), wire::read_trial,
                                                     [this, &lane](Result<wire::TrialResult> reply) { measured(lane, std::move(reply)); });
 }

@@ -36,6 +36,7 @@ class LiveEvaluator final : public Evaluator {
   Result<std::vector<Trial>> drain() override;
   void set_incumbent(const Incumbent& incumbent) override { incumbent_ = incumbent; }
   void set_end(double seconds) override { end_ = seconds; }
+  void set_serving(Count position) override { serving_ = position; }
   [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
   void resume(const Trial& standard) override;
   [[nodiscard]] std::vector<Configuration> leftovers() const override;
@@ -169,6 +170,7 @@ class LiveEvaluator final : public Evaluator {
   std::vector<std::string> notes_;
   std::optional<Incumbent> incumbent_;
   std::optional<Count> first_;  ///< position of the first proposal
+  std::optional<Count> serving_;
   bool first_waits_ = false, closed_ = false, held_ = false;
   std::size_t trials_done_ = 0;
   double away_ = 0.0;  ///< seconds that meanwhile() takes

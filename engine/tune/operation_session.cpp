@@ -87,8 +87,12 @@ class OperationSession {
     }
     const Lookup lookup{.purpose = entrants_.front().session->key().purpose, .portfolios = common().transfer};
     const Result<OperationChoice> now = hone::choose(*request_.operation, request_.problem, common().device.info, &store_, lookup);
+    if (!now && now.error().code == ErrorCode::kStore) {
+      return now.error();
+    }
     if (!now) {
-      return now.error().code == ErrorCode::kStore ? Result<void>(now.error()) : Result<void>();
+      report_.notes.push_back("what serves now could not be looked up, and takes no part: " + now.error().message);
+      return {};
     }
     for (std::size_t i = 0; i < entrants_.size(); ++i) {
       if (entrants_[i].request.spec.name == now->spec->name) {
@@ -213,12 +217,13 @@ class OperationSession {
     const std::size_t share = first_share();
     for (std::size_t i = 0; i < entrants_.size(); ++i) {
       Entrant& entrant = entrants_[i];
+      const bool serves = i == serving_ && !entrant.session->tried_what_serves();
       if (entrant.out) {
         continue;
       }
       if (std::optional<Error> error = entrant.session->default_error()) {
         HONE_TRY(contain_failure(entrant, *std::move(error)));
-      } else if (entrant.session->trials().size() >= share && Turns::is_far_behind(i, entrants_.runners(), remaining())) {
+      } else if (!serves && entrant.session->trials().size() >= share && Turns::is_far_behind(i, entrants_.runners(), remaining())) {
         entrant.out = true;
         of(entrant).part = Part::kBehind;
         if (entrant.session->started()) {
@@ -303,7 +308,7 @@ class OperationSession {
       }
       entrant->session->evaluator().poll();
       const std::size_t waiting = entrant->session->evaluator().in_flight();
-      if (overlaps() && !common().budget.trials && !entrant->done && waiting < kAhead) {
+      if (overlaps() && !common().budget.trials && !entrant->done && waiting < kAhead && !is_spent()) {
         entrant->session->propose(kAhead - waiting);
       }
     }
@@ -359,7 +364,7 @@ class OperationSession {
         break;
       }
       const std::size_t under_way = finished + session.evaluator().in_flight();
-      if (!whole || under_way < std::max(wanted, finished + 1)) {
+      if (!is_spent() && (!whole || under_way < std::max(wanted, finished + 1))) {
         session.allow(common().budget.trials ? std::max(wanted, under_way) - under_way : std::numeric_limits<std::size_t>::max());
         session.propose(whole ? std::max(wanted, finished + 1) - under_way : std::numeric_limits<std::size_t>::max());
       }

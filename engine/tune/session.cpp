@@ -54,6 +54,7 @@ Result<void> TuningSession::start(double elapsed, const Beside& beside) {
 Result<void> TuningSession::submit_first() {
   const bool begins = default_trial() == nullptr;
   if (begins) {
+    submitted_.insert(default_position_);
     evaluator_->submit({{default_position_, space_.at(default_position_)}});
     HONE_TRY(try_record());
   }
@@ -65,11 +66,13 @@ Result<void> TuningSession::find_serving() {
   if (!request_.transfer || request_.recorded != nullptr) {
     return {};
   }
-  const Result<Choice> now = hone::choose(request_.spec, request_.problem, request_.device.info, &store_, {.purpose = key_.purpose});
+  const Result<Choice> now = choose_recorded(request_.spec, request_.problem, request_.device.info, &store_, {.purpose = key_.purpose});
   if (!now && now.error().code == ErrorCode::kStore) {
     return now.error();
   }
-  if (now && (now->source == Source::kPredicted || now->source == Source::kNearest)) {
+  if (!now) {
+    report_.notes.push_back("what serves now could not be looked up, and takes no part: " + now.error().message);
+  } else if (now->source == Source::kPredicted || now->source == Source::kNearest) {
     set_serving(now->configuration);
   }
   return {};
@@ -77,13 +80,17 @@ Result<void> TuningSession::find_serving() {
 
 bool TuningSession::was_tried(Count position) const { return std::ranges::find(trials_, position, &Trial::position) != trials_.end(); }
 
+void TuningSession::try_now(Count position) {
+  if (!was_tried(position) && submitted_.insert(position).second) {
+    searcher_->take(position);
+    evaluator_->submit({{position, space_.at(position)}});
+  }
+}
+
 void TuningSession::try_serving() {
-  const bool is_taken = !serving_position_ || serving_position_ == default_position_ || serving_position_ == record_position_ ||
-                        was_tried(*serving_position_);
-  const std::vector<Configuration> leftovers = evaluator_->leftovers();  // they were submitted
-  if (!is_taken && std::ranges::find(leftovers, space_.at(*serving_position_)) == leftovers.end()) {
-    searcher_->take(*serving_position_);
-    evaluator_->submit({{*serving_position_, space_.at(*serving_position_)}});
+  if (serving_position_) {
+    evaluator_->set_serving(*serving_position_);
+    try_now(*serving_position_);
   }
 }
 
@@ -100,14 +107,9 @@ Result<void> TuningSession::try_first() {
       }
     }
   }
-  std::set<Count> taken{default_position_, record_position_.value_or(default_position_), serving_position_.value_or(default_position_)};
-  for (const Trial& trial : trials_) {
-    taken.insert(trial.position);
-  }
   for (const Count position : first) {
-    if (trials_left() > 0 && taken.insert(position).second) {
-      searcher_->take(position);
-      evaluator_->submit({{position, space_.at(position)}});
+    if (trials_left() > 0) {
+      try_now(position);
     }
   }
   return {};
@@ -218,6 +220,7 @@ Result<void> TuningSession::resume() {
 }
 
 Result<void> TuningSession::make_evaluator(const Beside& beside) {
+  submitted_.clear();
   if (request_.recorded != nullptr && !request_.workers) {
     evaluator_ = make_replay_evaluator(request_);
     return {};
@@ -238,9 +241,8 @@ Result<void> TuningSession::make_evaluator(const Beside& beside) {
 void TuningSession::submit_leftovers() {
   for (const Configuration& configuration : evaluator_->leftovers()) {
     const std::optional<Count> position = space_.index(configuration);
-    if (position && std::ranges::find(trials_, *position, &Trial::position) == trials_.end()) {
-      searcher_->take(*position);
-      evaluator_->submit({{*position, configuration}});
+    if (position) {
+      try_now(*position);
     }
   }
 }
@@ -404,10 +406,8 @@ Result<void> TuningSession::try_record() {
   HONE_ASSIGN(const std::optional<Record> known, store_.find_record(key_, request_.spec.parameters));
   const std::optional<Count> position = known ? space_.index(known->configuration) : std::nullopt;
   record_position_ = position;
-  const bool is_new = position && *position != default_position_ && !was_tried(*position);
-  if (is_new) {
-    searcher_->take(*position);
-    evaluator_->submit({{*position, known->configuration}});
+  if (position) {
+    try_now(*position);
   }
   return {};
 }

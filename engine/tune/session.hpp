@@ -122,6 +122,7 @@ struct TuneReport {
   std::vector<Measured> tied;                ///< of the final round: those whose confidence intervals reach the fastest's, but the winner
   Readings readings;                         ///< the state of the device when the final round ended
   std::optional<Record> faster_record;       ///< a record that was not measured beside the winner and is not clearly slower stays: this one
+  std::string not_kept;                      ///< why the best so far became no record; empty where it did, or faster_record stays
   double speedup = 0.0;                      ///< default / best, both of the final round, of the objective
   double seconds = 0.0;                      ///< wall time over all runs of the session
   StageSeconds stages;                       ///< summed over trials of this run

@@ -31,8 +31,8 @@ Result<void> TuningSession::keep_best() {
   }
   note_broken(*best);
   if (serving_position_ && !was_tried(*serving_position_)) {
-    report_.notes.push_back(fmt::format("the best so far became no record: {}, which serves now, was not measured beside it",
-                                        text(request_.spec.parameters, space_.at(*serving_position_))));
+    report_.not_kept =
+        fmt::format("{}, which serves now, was not measured beside it", text(request_.spec.parameters, space_.at(*serving_position_)));
     return {};
   }
   HONE_ASSIGN(const std::optional<Record> record, make_record(*best));
@@ -220,7 +220,8 @@ Result<TuneReport> TuningSession::report() {
   report_.faults = searcher_->faults();
   report_.strategy_seconds = searcher_->seconds();
   report_.prior_trials = searcher_->prior_trials();
-  report_.notes = evaluator_ ? evaluator_->notes() : std::vector<std::string>();
+  const std::vector<std::string> of_evaluator = evaluator_ ? evaluator_->notes() : std::vector<std::string>();
+  report_.notes.insert(report_.notes.begin(), of_evaluator.begin(), of_evaluator.end());
   if (only_the_default_was_tried()) {
     report_.notes.push_back(fmt::format(
         "nothing but the default was measured, which took {:.1f} s: a smaller --shape or a longer --budget leaves time to search",

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "engine/tune/evaluator.hpp"
@@ -114,6 +115,8 @@ class TuningSession {
   Result<void> find_serving();
   /// What serves without a record, also beyond a budget that is too short: a record that is slower would take its place.
   void try_serving();
+  /// Submits it, unless it was tried or submitted.
+  void try_now(Count position);
   [[nodiscard]] bool was_tried(Count position) const;
   /// Then, where something else than time is minimized, what is fastest as far as the store knows, and what the request names.
   Result<void> try_first();
@@ -156,6 +159,7 @@ class TuningSession {
   std::optional<Count> serving_position_;      ///< of what serves where there is no record
   std::optional<std::int64_t> compared_with_;  ///< the record that the winner was held against
   std::vector<Trial> trials_;
+  std::set<Count> submitted_;  ///< to the present evaluator, before what the strategy proposed
   std::vector<Control> controls_;
   std::optional<double> best_us_;   ///< of the objective, in the units of Objective::of
   double best_time_us_ = 0.0;       ///< the median of its time

@@ -32,8 +32,9 @@ struct Contender {
   std::vector<double> extents = {};  ///< logarithms to the base 2 of the problem's extents, in the same order for all of a kind
   double before_us = 0.0;            ///< of what served before, as the search measured it; 0: not known
   double start = 0.0;                ///< cost until its first trial; 0: not known, or nothing
-  double final_round = 0.0;          ///< what it is expected to cost, with what it takes to begin again; what it took, once it is finished
-  bool is_finished = false;          ///< it has had its final round, or will have none
+  double final_round = 0.0;  ///< what it is expected to cost, with what it takes to begin again; once it is finished, all but the search
+                             ///< until its last trial
+  bool is_finished = false;  ///< it has had its final round, or will have none
 };
 
 struct Slice {
@@ -58,9 +59,9 @@ class WorkloadSchedule {
   /// By gain, those that nobody has timed come first, the most hopeful first: one is expected to take as long for its work as the others
   /// for theirs, and to gain what those have gained that are like it; one whose work is not known comes before all,
   /// and before that one that has begun and has no right result yet, for a few first shares. If what is left is no
-  /// more than some times what they take to begin, they get whole slices, as many as can be begun and all the same: to begin again, for
-  /// more or for a final round, would cost too much. What is left at the end, and is less than a start, goes to the most hopeful of the
-  /// others. Else each gets a first share, and then whoever is expected to save most for what it takes.
+  /// more than some times what they take to begin and to end, they get whole slices, as many as can be begun and all the same: to begin
+  /// again, for more or for a final round, would cost too much. What is left at the end, and is less than a start, goes to the most hopeful
+  /// of the others. Else each gets a first share, and then whoever is expected to save most for what it takes.
   [[nodiscard]] std::optional<Slice> next(std::span<const Contender> contenders) const;
 
  private:
