@@ -302,16 +302,18 @@ void LiveEvaluator::is_ready(ReadyTrial trial) {
 }
 
 std::deque<ReadyTrial>::iterator LiveEvaluator::next_ready(const DeviceLane& lane) {
+  const auto ready_at = [this](Count position) {
+    return std::ranges::find(ready_, position, [](const ReadyTrial& r) { return r.proposal.position; });
+  };
   if (first_waits_) {
-    return &lane == &front() ? std::ranges::find(ready_, *first_, [](const ReadyTrial& r) { return r.proposal.position; }) : ready_.end();
+    return &lane == &front() ? ready_at(*first_) : ready_.end();
   }
   // Until the default was measured nobody knows how long a trial may take, nor what the device's times are worth.
   const bool is_known = !needs_control() || (limits_.knows_default() && !controls_.is_new(lane.place));
   if (!is_known) {
     return ready_.end();
   }
-  const auto serving =
-      serving_ ? std::ranges::find(ready_, *serving_, [](const ReadyTrial& r) { return r.proposal.position; }) : ready_.end();
+  const auto serving = serving_ ? ready_at(*serving_) : ready_.end();
   return serving == ready_.end() ? ready_.begin() : serving;
 }
 

@@ -169,8 +169,8 @@ class LiveEvaluator final : public Evaluator {
   std::optional<Error> failure_;
   std::vector<std::string> notes_;
   std::optional<Incumbent> incumbent_;
-  std::optional<Count> first_;  ///< position of the first proposal
-  std::optional<Count> serving_;
+  std::optional<Count> first_;    ///< position of the first proposal
+  std::optional<Count> serving_;  ///< set_serving()
   bool first_waits_ = false, closed_ = false, held_ = false;
   std::size_t trials_done_ = 0;
   double away_ = 0.0;  ///< seconds that meanwhile() takes

@@ -97,10 +97,7 @@ class OperationSession {
     for (std::size_t i = 0; i < entrants_.size(); ++i) {
       if (entrants_[i].request.spec.name == now->spec->name) {
         serving_ = i;
-        const bool counts = common().transfer && common().recorded == nullptr;
-        if (counts && (now->choice.source == Source::kPredicted || now->choice.source == Source::kNearest)) {
-          entrants_[i].session->set_serving(now->choice.configuration);
-        }
+        entrants_[i].session->set_serving(now->choice);
       }
     }
     return {};

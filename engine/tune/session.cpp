@@ -72,10 +72,17 @@ Result<void> TuningSession::find_serving() {
   }
   if (!now) {
     report_.notes.push_back("what serves now could not be looked up, and takes no part: " + now.error().message);
-  } else if (now->source == Source::kPredicted || now->source == Source::kNearest) {
-    set_serving(now->configuration);
+  } else {
+    set_serving(*now);
   }
   return {};
+}
+
+void TuningSession::set_serving(const Choice& now) {
+  const bool counts = request_.transfer && request_.recorded == nullptr;
+  if (counts && (now.source == Source::kPredicted || now.source == Source::kNearest)) {
+    serving_position_ = space_.index(now.configuration);
+  }
 }
 
 bool TuningSession::was_tried(Count position) const { return std::ranges::find(trials_, position, &Trial::position) != trials_.end(); }

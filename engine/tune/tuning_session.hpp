@@ -36,9 +36,9 @@ class TuningSession {
   Result<void> start(double elapsed, const Beside& beside);
   [[nodiscard]] bool started() const { return evaluator_ != nullptr; }
   [[nodiscard]] Evaluator& evaluator() { return *evaluator_; }
-  /// What an application gets for the problem without this session, where that is no record of the problem: the choice of a portfolio, or
-  /// the record of the nearest shape. After open.
-  void set_serving(const Configuration& configuration) { serving_position_ = space_.index(configuration); }
+  /// What an application gets for the problem without this session. It takes part where it is the choice of a portfolio or the record of
+  /// the nearest shape: a record of the problem and the default do so anyway. After open.
+  void set_serving(const Choice& now);
   /// The default, where it was not tried, the problem's record, and what serves.
   Result<void> submit_first();
   /// Asks the strategy for as much as the evaluator can use, and at most `most`.

@@ -60,8 +60,8 @@ class WorkloadSchedule {
   /// for theirs, and to gain what those have gained that are like it; one whose work is not known comes before all,
   /// and before that one that has begun and has no right result yet, for a few first shares. If what is left is no
   /// more than some times what they take to begin and to end, they get whole slices, as many as can be begun and all the same: to begin
-  /// again, for more or for a final round, would cost too much. What is left at the end, and is less than a start, goes to the most hopeful
-  /// of the others. Else each gets a first share, and then whoever is expected to save most for what it takes.
+  /// again, for more or for a final round, would cost too much. Else each gets a first share, and then whoever is expected to save most
+  /// for what it takes. What is left of a budget and less than a start goes to the most hopeful of those that nobody has timed.
   [[nodiscard]] std::optional<Slice> next(std::span<const Contender> contenders) const;
 
  private:
