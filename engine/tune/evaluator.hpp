@@ -65,8 +65,9 @@ class Evaluator {
   virtual std::vector<Control> take_controls() { return {}; }
   /// Validates candidates on fresh inputs and times them interleaved. They come in order of preference; the first `most` take part, with
   /// all that are required. Who fails, crashes or hangs is dropped, and when none but the required are left, the next best come in. One
-  /// entry for each that took part: kOk with its new measurement, or why it failed.
-  virtual Result<std::vector<Trial>> finals(const std::vector<Candidate>& candidates, std::size_t most) = 0;
+  /// entry for each that took part: kOk with its new measurement, or why it failed. `share`: of the time that such a round has for timing,
+  /// below 1 where several evaluators of a session have one.
+  virtual Result<std::vector<Trial>> finals(const std::vector<Candidate>& candidates, std::size_t most, double share) = 0;
   /// What the first trial brought to light that people should know.
   [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
 

@@ -9,11 +9,11 @@ namespace {
 
 constexpr double kCloseMargin = 1.05;
 constexpr int kTurnsEach = 3;
-constexpr double kTurnSeconds = 0.1;  // in a turn
+constexpr double kLeastTurn = 0.02, kMostTurn = 0.1;  // seconds
 
 }  // namespace
 
-Result<void> time_in_turns(std::span<KernelFinalist> finalists) {
+Result<void> time_in_turns(std::span<KernelFinalist> finalists, double seconds) {
   const auto us = [](const KernelFinalist& finalist) { return finalist.measured.median_us; };
   const auto fastest = std::ranges::min_element(finalists, {}, us);
   const bool graphs = std::ranges::any_of(finalists, [](const KernelFinalist& finalist) { return finalist.measured.by_graph; });
@@ -27,9 +27,10 @@ Result<void> time_in_turns(std::span<KernelFinalist> finalists) {
     return {};
   }
   std::vector<std::vector<double>> samples(close.size());
+  const double turn_seconds = std::clamp(seconds / static_cast<double>(kTurnsEach * close.size()), kLeastTurn, kMostTurn);
   for (int turn = 0; turn < kTurnsEach; ++turn) {
     for (std::size_t i = 0; i < close.size(); ++i) {
-      const Result<std::vector<double>> timed = close[i]->time_again(kTurnSeconds, graphs);
+      const Result<std::vector<double>> timed = close[i]->time_again(turn_seconds, graphs);
       if (!timed) {
         return timed.error().code == ErrorCode::kCancelled ? Result<void>(timed.error()) : Result<void>();
       }

@@ -19,9 +19,10 @@ struct KernelFinalist {
   std::function<Result<std::vector<double>>(double seconds, bool graphs)> time_again;
 };
 
-/// Times those that lie close to the fastest in turns, and all in the same way. Where one of them cannot be timed, all keep what they had.
+/// Times those that lie close to the fastest in turns, and all in the same way, for about so many seconds in all. Where one of them cannot
+/// be timed, all keep what they had.
 /// Errors: cancelled.
-Result<void> time_in_turns(std::span<KernelFinalist> finalists);
+Result<void> time_in_turns(std::span<KernelFinalist> finalists, double seconds);
 
 /// The fastest; of those that cannot be told from it the kernel that serves the problem already. Nothing if there is none.
 std::optional<std::size_t> pick(std::span<const KernelFinalist> finalists);

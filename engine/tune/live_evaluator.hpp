@@ -42,7 +42,7 @@ class LiveEvaluator final : public Evaluator {
   [[nodiscard]] std::vector<Configuration> leftovers() const override;
   [[nodiscard]] const DeviceInfo* device(const std::string& id) const override;
   std::vector<Control> take_controls() override;
-  Result<std::vector<Trial>> finals(const std::vector<Candidate>& candidates, std::size_t most) override;
+  Result<std::vector<Trial>> finals(const std::vector<Candidate>& candidates, std::size_t most, double share) override;
   void poll() override;
   void hold(bool held) override;
   void set_compilers(std::size_t most) override { pool_.set_most(most); }
@@ -130,7 +130,7 @@ class LiveEvaluator final : public Evaluator {
 
   // live_finals.cpp
   [[nodiscard]] Result<wire::Message> candidate_message(const Trial& trial);
-  Result<wire::Message> finals_message(const FinalRound& round, const std::vector<std::size_t>& places);
+  Result<wire::Message> finals_message(const FinalRound& round, const std::vector<std::size_t>& places, double share);
   /// What one finalist of a round is expected to take.
   [[nodiscard]] double finalist_seconds() const;
   /// A kernel so slow that its default alone takes much of the budget gets its final round all the same: else nothing would win.

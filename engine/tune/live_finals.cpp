@@ -21,7 +21,7 @@ constexpr double kTrialsOfBudget = 20.0;   // of the default that a budget holds
 
 }  // namespace
 
-Result<std::vector<Trial>> LiveEvaluator::finals(const std::vector<Candidate>& candidates, std::size_t most) {
+Result<std::vector<Trial>> LiveEvaluator::finals(const std::vector<Candidate>& candidates, std::size_t most, double share) {
   if (attached_) {
     attached_->recorded();
   }
@@ -38,7 +38,7 @@ Result<std::vector<Trial>> LiveEvaluator::finals(const std::vector<Candidate>& c
     }
     HONE_TRY(await_bench());
     const DeviceLane& bench = front();
-    HONE_ASSIGN(wire::Message message, finals_message(round, places));
+    HONE_ASSIGN(wire::Message message, finals_message(round, places, share));
     const Result<wire::FinalsResult> reply = converse(message, finals_limit(until, places.size()), places);
     if (failure_) {
       return *failure_;
@@ -89,7 +89,7 @@ Result<wire::Message> LiveEvaluator::candidate_message(const Trial& trial) {
   return wire::Message{{"configuration", text(request_.spec.parameters, trial.configuration)}, {"compiled", wire::to_message(compiled)}};
 }
 
-Result<wire::Message> LiveEvaluator::finals_message(const FinalRound& round, const std::vector<std::size_t>& places) {
+Result<wire::Message> LiveEvaluator::finals_message(const FinalRound& round, const std::vector<std::size_t>& places, double share) {
   wire::Message candidates = wire::Message::array();
   for (const std::size_t place : places) {
     const Trial& trial = round.trial(place);
@@ -97,7 +97,7 @@ Result<wire::Message> LiveEvaluator::finals_message(const FinalRound& round, con
     candidates.push_back(std::move(candidate));
   }
   const double repeat = std::clamp(kRepeatShare * elapsed() / static_cast<double>(places.size()), kLeastRepeat, kMostRepeat);
-  const double timing = kFinalTimingShare * (end_ < kNever ? end_ : elapsed()) / static_cast<double>(places.size());
+  const double timing = share * kFinalTimingShare * (end_ < kNever ? end_ : elapsed()) / static_cast<double>(places.size());
   return wire::Message{{"op", "finals"}, {"candidates", std::move(candidates)}, {"repeat_seconds", repeat}, {"timing_seconds", timing}};
 }
 

@@ -23,6 +23,7 @@ constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 constexpr double kTick = 0.01;                // seconds between looks at the kernels that wait for their turn
 constexpr double kFinalShare = 0.1;           // of a budget in seconds, kept for the final round of one kernel,
 constexpr double kSeveralFinalsShare = 0.15;  // and of several
+constexpr double kTurnsShare = 0.05;          // of a budget, for the comparison of the kernels' winners
 constexpr double kSlice = 0.03;               // of a budget in seconds: the least that a turn lasts
 constexpr double kLongSlice = 0.15;           // where processes end with a turn
 constexpr std::size_t kSliceTrials = 4;
@@ -403,13 +404,17 @@ class OperationSession {
 
   Result<void> decide() {
     const std::optional<double> best = entrants_.best_us();
+    const auto is_close = [&best](const std::unique_ptr<Entrant>& entrant) {
+      const std::optional<double>& own = entrant->session->best_us();
+      return !entrant->out && own && *own <= kFinalMargin * *best;
+    };
+    const auto rounds = static_cast<std::size_t>(std::ranges::count_if(entrants_, is_close));
     std::vector<Entrant*> finalists;
     Result<void> final_rounds;  // the last one that failed
     for (const auto& entrant : entrants_) {
-      const std::optional<double>& own = entrant->session->best_us();
-      of(*entrant).best_us = own;
-      if (!entrant->out && own && *own <= kFinalMargin * *best) {
-        const Result<void> done = final_round(*entrant);
+      of(*entrant).best_us = entrant->session->best_us();
+      if (is_close(entrant)) {
+        const Result<void> done = final_round(*entrant, rounds);
         HONE_TRY(contain_failure(*entrant, done));
         final_rounds = done ? final_rounds : done;
       } else {
@@ -424,9 +429,9 @@ class OperationSession {
     return finalists.empty() ? final_rounds : crown(finalists);
   }
 
-  Result<void> final_round(Entrant& entrant) {
+  Result<void> final_round(Entrant& entrant, std::size_t rounds) {
     HONE_TRY(activate(entrant));
-    HONE_TRY(entrant.session->final_round());
+    HONE_TRY(entrant.session->final_round(rounds));
     entrant.session->evaluator().hold(true);
     of(entrant).part = Part::kFinalist;
     if (entrant.session->winner()) {
@@ -451,7 +456,7 @@ class OperationSession {
                        }});
     }
     if (!one_at_a_time_) {
-      HONE_TRY(time_in_turns(timed));
+      HONE_TRY(time_in_turns(timed, kTurnsShare * common().budget.seconds.value_or(elapsed())));
     }
     for (std::size_t i = 0; i < finalists.size(); ++i) {
       of(*finalists[i]).best_us = timed[i].measured.median_us;

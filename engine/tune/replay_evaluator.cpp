@@ -47,7 +47,7 @@ class ReplayEvaluator final : public Evaluator {
   void set_incumbent(const Incumbent& /*incumbent*/) override {}
 
   /// A record is measured once: the final round repeats it.
-  Result<std::vector<Trial>> finals(const std::vector<Candidate>& candidates, std::size_t most) override {
+  Result<std::vector<Trial>> finals(const std::vector<Candidate>& candidates, std::size_t most, double /*share*/) override {
     return FinalRound(candidates, most).as_they_were();
   }
 

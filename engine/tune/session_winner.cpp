@@ -79,7 +79,7 @@ Result<void> TuningSession::withdraw_if_wrong(const std::vector<Trial>& trials, 
   return {};
 }
 
-Result<void> TuningSession::final_round() {
+Result<void> TuningSession::final_round(std::size_t rounds) {
   HONE_ASSIGN(const std::optional<Record> stood, store_.find_record(key_, request_.spec.parameters));
   if (stood) {
     HONE_TRY(withdraw_if_wrong(trials_, *stood));
@@ -91,7 +91,7 @@ Result<void> TuningSession::final_round() {
   progress(SessionStage::kFinals);
   tell(SessionEvent::Step::kFinalRound);
   const std::vector<Candidate> candidates = finalists();
-  HONE_ASSIGN(std::vector<Trial> results, evaluator_->finals(candidates, close_to_best(candidates)));
+  HONE_ASSIGN(std::vector<Trial> results, evaluator_->finals(candidates, close_to_best(candidates), 1.0 / static_cast<double>(rounds)));
   final_device_ = results.empty() || results.front().final_device.empty() ? request_.device.info.id : results.front().final_device;
   std::vector<Trial> right;
   for (Trial& trial : results) {

@@ -54,8 +54,9 @@ class TuningSession {
   Result<void> drain();
   /// Ends the processes.
   void suspend();
-  /// The final round, among the configurations of this kernel, and its record.
-  Result<void> final_round();
+  /// The final round, among the configurations of this kernel, and its record. `rounds`: how many kernels of the operation have one; they
+  /// share what timing may take.
+  Result<void> final_round(std::size_t rounds = 1);
   /// Who stops a session does not wait for a final round: the best so far, which won the races of the search, is kept as it was measured
   /// there.
   Result<void> keep_best();

@@ -164,7 +164,7 @@ class Verification {
       }
     }
     if (!right.empty()) {
-      HONE_ASSIGN(finals_, evaluator->finals(right, right.size()));
+      HONE_ASSIGN(finals_, evaluator->finals(right, right.size(), 1.0));
     }
     return {};
   }
