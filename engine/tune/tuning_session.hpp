@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "engine/store/lookup.hpp"
 #include "engine/tune/evaluator.hpp"
 #include "engine/tune/searcher.hpp"
 #include "engine/tune/session.hpp"

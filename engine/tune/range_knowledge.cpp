@@ -1,0 +1,189 @@
+#include "engine/tune/range_knowledge.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "engine/store/portfolio_lookup.hpp"
+
+namespace hone {
+namespace {
+
+constexpr double kLearnAgain = 1.5;        // times as many shapes as when it was last asked what a portfolio of them is like
+constexpr std::size_t kMostPoints = 1536;  // that a portfolio keeps
+
+}  // namespace
+
+RangeKnowledge::RangeKnowledge(const PortfolioRequest& request, Store& store) : request_(request), store_(store) {
+  about_.operation = request.operation->name;
+  about_.dtypes = name(request.dtypes);
+  about_.range = request.range;
+  key_ = portfolio_key(about_.operation, request.dtypes, request.common.device.info,
+                       purpose_within(request.common.measure.max_error, request.common.measure.given.digest));
+  key_.statics = statics_text(*request.operation->definition, request.range);
+  key_.range = text(request.range);
+  about_.product = key_.device;
+  about_.architecture = request.common.device.info.architecture;
+  about_.rule.reach.assign(static_cast<std::size_t>(std::ranges::count_if(request.range.axes, &RangeAxis::varies)),
+                           RuleSettings::kUsualReach);
+  for (const KernelSpec* const spec : request.operation->implementations) {
+    about_.sources.emplace(spec->name, spec->source_hash);
+  }
+}
+
+/// Whether it ran on this device, or on one that has the same share of the same product: another measures other times.
+bool RangeKnowledge::is_here(const SessionInfo& session) const {
+  const DeviceInfo& device = request_.common.device.info;
+  return session.product == device.product && session.mig_profile == device.mig_profile && session.share == device.share;
+}
+
+Result<void> RangeKnowledge::load() {
+  HONE_ASSIGN(const std::vector<SessionInfo> sessions, store_.sessions());
+  std::map<Shape, std::pair<double, TrialTimes>> searched;  // of all kernels: seconds, and when trials were made
+  for (const KernelSpec* const spec : request_.operation->implementations) {
+    for (const SessionInfo& session : sessions) {
+      const Shape shape = ordered_as(request_.range, session.problem.shape);
+      const bool fits = session.kernel == spec->name && session.source_hash == spec->source_hash && session.dtypes == about_.dtypes &&
+                        is_here(session) && session.purpose == key_.purpose && distance(request_.range, shape) == 0.0;
+      if (fits) {
+        HONE_ASSIGN(const std::vector<Trial> trials, store_.trials(session.id, spec->parameters));
+        HONE_TRY(note(shape, *spec, trials));
+        if (session.strategy != kSurveyStrategy) {
+          auto& [seconds, times] = searched[shape];
+          seconds = std::max(seconds, session.elapsed_seconds);
+          times.add(trials);
+        }
+      }
+    }
+  }
+  for (const auto& [shape, session] : searched) {
+    const auto& [seconds, times] = session;
+    if (times.is_any_right()) {  // one that failed at once says nothing about trials
+      shapes_.note_session(shape, times.start(), times.seconds(seconds), times.trials());
+    }
+  }
+  if (request_.resume) {
+    HONE_TRY(load_portfolios());
+  }
+  if (portfolio_.points.empty()) {
+    learn();
+  }
+  for (const PortfolioPoint& point : portfolio_.points) {
+    shapes_.note_time(point.shape, point.best_us);
+  }
+  return {};
+}
+
+/// The store's own comes before what came with Hone, and what it took is of the budget.
+Result<void> RangeKnowledge::load_portfolios() {
+  HONE_ASSIGN(const std::vector<StoredPortfolio> stored, store_.find_portfolios(key_));
+  for (const StoredPortfolio& one : stored) {
+    const Result<Portfolio> earlier = parse_portfolio(one.text);
+    if (one.key.range == key_.range && earlier) {
+      about_.seconds = earlier->seconds;
+      about_.trials = earlier->trials;
+      has_own_ = go_on_from(*earlier) || has_own_;
+    }
+  }
+  if (request_.common.transfer && key_.purpose == Purpose()) {
+    if (const auto shipped = shipped_portfolio(key_, request_.range)) {
+      go_on_from(shipped->portfolio());
+    }
+  }
+  return {};
+}
+
+/// What is left of the measurements of an earlier portfolio, unless a kernel has changed since. The first one stands in for this
+/// session's own, to begin with: a rule takes seconds to fit.
+bool RangeKnowledge::go_on_from(const Portfolio& earlier) {
+  const bool is_current = std::ranges::all_of(earlier.sources, [&](const auto& source) {
+    const auto own = about_.sources.find(source.first);
+    return own != about_.sources.end() && own->second == source.second;
+  });
+  if (!is_current || earlier.points.empty() || earlier.members.empty()) {
+    return false;
+  }
+  table_.add(earlier, [&](const Shape& shape) -> std::optional<PortfolioTable::There> {
+    const Result<Problem> problem = shapes_.problem_at(shape);
+    if (!problem) {
+      return std::nullopt;
+    }
+    return PortfolioTable::There{work_of(*request_.operation->definition, *problem), proposals_.launches(earlier.members, *problem)};
+  });
+  if (portfolio_.points.empty()) {
+    portfolio_ = earlier;
+    learnt_ = portfolio_.points.size();
+    rule_.emplace(portfolio_);
+  }
+  return true;
+}
+
+Result<void> RangeKnowledge::note(const Shape& shape, const KernelSpec& spec, const std::vector<Trial>& trials) {
+  HONE_ASSIGN(const Problem problem, shapes_.problem_at(shape));
+  HONE_ASSIGN(const Problem own, problem_for(spec, problem));
+  has_own_ = true;
+  table_.add(shape, work_of(*request_.operation->definition, problem), spec, own, request_.common.device.info, trials);
+  return {};
+}
+
+void RangeKnowledge::note_shape(const Shape& shape, bool explored) {
+  const std::vector<PortfolioTable::Row>& rows = table_.rows();
+  const auto row = std::ranges::find(rows, shape, &PortfolioTable::Row::shape);
+  if (row != rows.end()) {
+    shapes_.note_time(shape, row->best_us);
+  }
+  if (static_cast<double>(rows.size()) >= kLearnAgain * static_cast<double>(learnt_)) {
+    learn();
+  } else if (explored && rule_) {
+    learn_as_set();
+  }
+}
+
+void RangeKnowledge::learn() {
+  portfolio_ = table_.portfolio(about_, request_.most_members);
+  learnt_ = portfolio_.points.size();
+  rule_.reset();
+  if (!portfolio_.points.empty() && !portfolio_.members.empty()) {
+    rule_.emplace(portfolio_);
+  }
+}
+
+void RangeKnowledge::learn_as_set() {
+  portfolio_ = table_.portfolio_as_set(portfolio_, request_.most_members);
+  rule_.emplace(portfolio_);
+}
+
+Portfolio RangeKnowledge::finished() {
+  Portfolio portfolio = portfolio_;
+  table_.judge(portfolio, request_.most_members);
+  portfolio.sources.clear();
+  for (const PortfolioMember& member : portfolio.members) {
+    portfolio.sources.emplace(member.kernel, about_.sources.at(member.kernel));
+  }
+  return thinned(std::move(portfolio), kMostPoints);
+}
+
+PortfolioProposals::First RangeKnowledge::proposed(const Shape& shape, const Problem& problem, std::size_t most,
+                                                   std::size_t most_members) const {
+  return proposals_.at(shape, problem, portfolio_.points.empty() ? about_ : portfolio_, rule(), most, most_members);
+}
+
+std::optional<Opinion> RangeKnowledge::choice(const Shape& shape, const Problem& problem) const {
+  const std::vector<Opinion> ranked = rule_->rank(shape, proposals_.launches(portfolio_.members, problem));
+  const auto legal = std::ranges::find_if(
+      ranked, [&](const Opinion& opinion) { return proposals_.legal(portfolio_.members[opinion.member], problem).has_value(); });
+  return legal == ranked.end() ? std::nullopt : std::optional(*legal);
+}
+
+double RangeKnowledge::need(const Shape& shape) const {
+  const Result<Problem> problem = shapes_.problem_at(shape);
+  if (!rule_ || !problem) {
+    return 0.0;
+  }
+  const std::optional<Opinion> chosen = choice(shape, *problem);
+  return chosen ? chosen->slowdown + chosen->doubt : std::numeric_limits<double>::infinity();
+}
+
+}  // namespace hone

@@ -1,0 +1,83 @@
+#pragma once
+// What is known of a range: measurements, of this run and of earlier ones, and the portfolio that follows from them as it is.
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "engine/store/portfolio.hpp"
+#include "engine/store/portfolio_rule.hpp"
+#include "engine/store/store.hpp"
+#include "engine/tune/portfolio_proposals.hpp"
+#include "engine/tune/portfolio_session.hpp"
+#include "engine/tune/portfolio_shapes.hpp"
+#include "engine/tune/portfolio_table.hpp"
+#include "engine/tune/trial_times.hpp"
+
+namespace hone {
+
+class RangeKnowledge {
+ public:
+  /// Both are kept.
+  RangeKnowledge(const PortfolioRequest& request, Store& store);
+  RangeKnowledge(const RangeKnowledge&) = delete;
+  RangeKnowledge& operator=(const RangeKnowledge&) = delete;
+
+  /// Trials of every session in the range, whoever ran it, what portfolios of it know that were made elsewhere, and what earlier runs have
+  /// spent.
+  Result<void> load();
+  /// Measurements of a kernel. Errors: the shape is none of the operation's.
+  Result<void> note(const Shape& shape, const KernelSpec& spec, const std::vector<Trial>& trials);
+  /// All of a shape's measurements were noted: what larger shapes will take follows, and the portfolio where they change it. `explored`: a
+  /// session looked for what is fast there, else only what is known was timed.
+  void note_shape(const Shape& shape, bool explored);
+  /// Makes the portfolio again. To fit its rule's settings takes seconds.
+  void learn();
+  /// With the settings that the rule has.
+  void learn_as_set();
+  /// The portfolio to keep, judged; the sources are those of its kernels.
+  [[nodiscard]] Portfolio finished();
+
+  [[nodiscard]] const PortfolioKey& key() const { return key_; }
+  /// Of earlier runs of the range.
+  [[nodiscard]] double earlier_seconds() const { return about_.seconds; }
+  [[nodiscard]] std::int64_t earlier_trials() const { return about_.trials; }
+  /// Something is known that did not come with Hone: that is not stored as it is.
+  [[nodiscard]] bool has_own() const { return has_own_; }
+  [[nodiscard]] const PortfolioTable& table() const { return table_; }
+  /// As it is; without points before anything was measured.
+  [[nodiscard]] const Portfolio& portfolio() const { return portfolio_; }
+  /// Of portfolio(); null before anything was measured.
+  [[nodiscard]] const PortfolioRule* rule() const { return rule_ ? &*rule_ : nullptr; }
+  [[nodiscard]] PortfolioShapes& shapes() { return shapes_; }
+  [[nodiscard]] const PortfolioShapes& shapes() const { return shapes_; }
+  [[nodiscard]] const PortfolioProposals& proposals() const { return proposals_; }
+
+  /// What is worth a trial at a shape: PortfolioProposals::at.
+  [[nodiscard]] PortfolioProposals::First proposed(const Shape& shape, const Problem& problem, std::size_t most,
+                                                   std::size_t most_members) const;
+  /// What the rule would choose there, of what is legal; nothing where no member is. There is a rule.
+  [[nodiscard]] std::optional<Opinion> choice(const Shape& shape, const Problem& problem) const;
+  /// How much a session at the shape could bring: what the rule expects of the best that is legal there, and its doubt, as logarithms.
+  [[nodiscard]] double need(const Shape& shape) const;
+
+ private:
+  [[nodiscard]] bool is_here(const SessionInfo& session) const;
+  Result<void> load_portfolios();
+  bool go_on_from(const Portfolio& earlier);
+
+  const PortfolioRequest& request_;
+  Store& store_;
+  PortfolioKey key_;
+  Portfolio about_;  ///< all but members and points; its seconds and trials are those of earlier runs
+  PortfolioTable table_;
+  Portfolio portfolio_;
+  std::optional<PortfolioRule> rule_;
+  std::size_t learnt_ = 0;  ///< points, when the rule was fitted last
+  PortfolioShapes shapes_{request_};
+  PortfolioProposals proposals_{request_, table_, shapes_};
+  bool has_own_ = false;
+};
+
+}  // namespace hone

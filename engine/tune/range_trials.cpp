@@ -1,0 +1,97 @@
+#include "engine/tune/range_trials.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "engine/tune/operation_session.hpp"
+
+namespace hone {
+
+bool ends_all(const Error& error) {
+  return error.code == ErrorCode::kCancelled || error.code == ErrorCode::kStore || error.code == ErrorCode::kIo;
+}
+
+Result<bool> RangeTrials::survey(const Shape& shape, const PortfolioProposals::First& configurations, double seconds) {
+  HONE_ASSIGN(const Problem problem, knowledge_.shapes().problem_at(shape));
+  std::size_t count = 0;
+  for (const auto& [kernel, own] : configurations) {
+    count += own.size();
+  }
+  bool is_any_right = false;
+  std::vector<std::pair<const KernelSpec*, std::vector<Trial>>> timed;
+  for (const auto& [kernel, own] : configurations) {
+    const KernelSpec& spec = *knowledge_.proposals().kernel_named(kernel);
+    HONE_ASSIGN(const Problem own_problem, problem_for(spec, problem));
+    auto [one, is_new] = surveys_.try_emplace(kernel);
+    if (is_new) {
+      one->second = std::make_unique<Survey>(request_.common, spec, store_);
+    }
+    const double share = static_cast<double>(own.size()) / static_cast<double>(count);
+    Result<std::vector<Trial>> trials = one->second->measure(own_problem, own, share * seconds);
+    if (!trials && ends_all(trials.error())) {
+      return trials.error();
+    }
+    if (!trials) {
+      continue;  // a session there says what it is, to whom it belongs
+    }
+    trials_ += static_cast<std::int64_t>(trials->size());
+    is_any_right = is_any_right || std::ranges::any_of(*trials, [](const Trial& trial) { return trial.outcome == Outcome::kOk; });
+    timed.emplace_back(&spec, *std::move(trials));
+  }
+  if (is_any_right) {
+    for (const auto& [spec, trials] : timed) {
+      HONE_TRY(knowledge_.note(shape, *spec, trials));
+    }
+    knowledge_.note_shape(shape, false);
+  }
+  return is_any_right;
+}
+
+Result<void> RangeTrials::search(const Shape& shape, PortfolioProposals::First first, const Budget& budget) {
+  using Clock = std::chrono::steady_clock;
+  TuneRequest common = request_.common;
+  common.budget = budget;
+  common.first = std::move(first);
+  common.keep_best = false;
+  common.on_progress = nullptr;
+  common.idle_workers = &idle_workers_;
+  HONE_ASSIGN(common.problem, knowledge_.shapes().problem_at(shape));
+  const auto begin = Clock::now();
+  TrialTimes times;
+  HONE_TRY(request_.operation->implementations.size() == 1 ? search_one(shape, std::move(common), times)
+                                                           : search_all(shape, std::move(common), times));
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  knowledge_.shapes().note_session(shape, times.start(), times.seconds(seconds), times.trials());
+  knowledge_.note_shape(shape, true);
+  return {};
+}
+
+Result<void> RangeTrials::add(const Shape& shape, const KernelSpec& spec, std::int64_t session, TrialTimes& times) {
+  HONE_ASSIGN(const std::vector<Trial> trials, store_.trials(session, spec.parameters));
+  trials_ += static_cast<std::int64_t>(trials.size());
+  times.add(trials);
+  return knowledge_.note(shape, spec, trials);
+}
+
+Result<void> RangeTrials::search_one(const Shape& shape, TuneRequest one, TrialTimes& times) {
+  one.spec = *request_.operation->implementations.front();
+  HONE_ASSIGN(one.problem, problem_for(one.spec, one.problem));
+  HONE_ASSIGN(const TuneReport report, tune(one, store_, registry_));
+  return add(shape, one.spec, report.session, times);
+}
+
+Result<void> RangeTrials::search_all(const Shape& shape, TuneRequest common, TrialTimes& times) {
+  const Problem problem = common.problem;
+  const OperationRequest all{.operation = request_.operation, .problem = problem, .common = std::move(common)};
+  HONE_ASSIGN(const OperationReport report, tune(all, store_, registry_));
+  for (const KernelReport& kernel : report.kernels) {
+    if (kernel.tuned) {
+      HONE_TRY(add(shape, *kernel.spec, kernel.tuned->session, times));
+    }
+  }
+  return {};
+}
+
+}  // namespace hone

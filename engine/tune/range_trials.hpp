@@ -1,0 +1,50 @@
+#pragma once
+// Trials at one shape of a range, by a session that searches or by a survey that times what is known.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "engine/store/store.hpp"
+#include "engine/tune/portfolio_proposals.hpp"
+#include "engine/tune/portfolio_session.hpp"
+#include "engine/tune/range_knowledge.hpp"
+#include "engine/tune/survey.hpp"
+#include "engine/tune/trial_times.hpp"
+#include "engine/worker/idle_workers.hpp"
+
+namespace hone {
+
+class RangeTrials {
+ public:
+  /// All are kept; what is measured goes to `knowledge`.
+  RangeTrials(const PortfolioRequest& request, Store& store, const Registry& registry, RangeKnowledge& knowledge)
+      : request_(request), store_(store), registry_(registry), knowledge_(knowledge) {}
+
+  /// Times configurations for so many seconds in all. False where none was right, which is not noted: that is the shape's doing, more
+  /// likely than all of theirs. Errors: kCancelled, the store's.
+  Result<bool> survey(const Shape& shape, const PortfolioProposals::First& configurations, double seconds);
+  /// A session that begins with `first`. Errors: the session's.
+  Result<void> search(const Shape& shape, PortfolioProposals::First first, const Budget& budget);
+  /// So far.
+  [[nodiscard]] std::int64_t trials() const { return trials_; }
+
+ private:
+  Result<void> add(const Shape& shape, const KernelSpec& spec, std::int64_t session, TrialTimes& times);
+  Result<void> search_one(const Shape& shape, TuneRequest one, TrialTimes& times);
+  Result<void> search_all(const Shape& shape, TuneRequest common, TrialTimes& times);
+
+  const PortfolioRequest& request_;
+  Store& store_;
+  const Registry& registry_;
+  RangeKnowledge& knowledge_;
+  IdleWorkers idle_workers_;                                ///< for the sessions; surveys have their own processes
+  std::map<std::string, std::unique_ptr<Survey>> surveys_;  ///< by kernel
+  std::int64_t trials_ = 0;
+};
+
+/// What ends a range's run wherever it comes from: not the matter of one shape.
+bool ends_all(const Error& error);
+
+}  // namespace hone
