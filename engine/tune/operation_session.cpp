@@ -134,8 +134,9 @@ class OperationSession {
   Result<void> search_and_decide() {
     HONE_TRY(drop());                     // of a session that goes on: their processes need not start
     if (!one_at_a_time_ && overlaps()) {  // else each starts with its first turn
-      for (const auto& entrant : entrants_) {
-        HONE_TRY(entrant->out ? Result<void>() : contain_failure(*entrant, start(*entrant)));
+      for (const std::size_t i : serving_first()) {
+        Entrant& entrant = entrants_[i];
+        HONE_TRY(entrant.out ? Result<void>() : contain_failure(entrant, start(entrant)));
       }
     }
     HONE_TRY(search());
@@ -248,6 +249,17 @@ class OperationSession {
     return next ? &entrants_[*next] : nullptr;
   }
 
+  /// The places of all, in their order but for the one of what serves.
+  [[nodiscard]] std::vector<std::size_t> serving_first() const {
+    std::vector<std::size_t> order{serving_};
+    for (std::size_t i = 0; i < entrants_.size(); ++i) {
+      if (i != serving_) {
+        order.push_back(i);
+      }
+    }
+    return order;
+  }
+
   /// 0: none. It costs what it takes to change kernels, and under a budget of trials nothing is won by it.
   [[nodiscard]] std::size_t initial_trials() const {
     return one_at_a_time_ || common().budget.trials ? 0 : std::min(kInitialTrials, first_share());
@@ -258,8 +270,7 @@ class OperationSession {
   Entrant* short_of(std::size_t share, bool with_care) {
     const std::vector<Runner> runners = entrants_.runners();
     Entrant* waiting = nullptr;
-    for (std::size_t place = 0; place < entrants_.size(); ++place) {
-      const std::size_t i = place == 0 ? serving_ : place <= serving_ ? place - 1 : place;
+    for (const std::size_t i : serving_first()) {
       Entrant& entrant = entrants_[i];
       const std::size_t has = entrant.session->trials().size();
       if (entrant.out || entrant.done || has >= share) {

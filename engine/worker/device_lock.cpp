@@ -8,14 +8,16 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <string_view>
 
 namespace hone {
 
-DeviceLock::DeviceLock(const DeviceInfo& info) {
+DeviceLock::DeviceLock(const DeviceInfo& info, Purpose purpose) {
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");
   const std::filesystem::path folder = runtime != nullptr ? runtime : "/tmp";
   const std::string physical = info.uuid.empty() ? info.id : info.uuid;
-  const std::string file = (folder / fmt::format("hone-{}.lock", physical)).string();
+  const std::string_view suffix = purpose == Purpose::kPreparing ? ".preparing" : "";
+  const std::string file = (folder / fmt::format("hone-{}{}.lock", physical, suffix)).string();
   descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 }
 

@@ -5,10 +5,14 @@
 
 namespace hone {
 
-/// One process at a time measures on a device; others wait their turn. Held only while timing.
+/// One process at a time measures on a device; others wait their turn. Held only while timing, and by those that prepare beside others
+/// while they do so.
 class DeviceLock {
  public:
-  explicit DeviceLock(const DeviceInfo& info);
+  /// kPreparing: for those that are about to wait for the device with something that can wait. Of them one at a time does, so that who
+  /// has something to time waits for one of them at most.
+  enum class Purpose { kMeasuring, kPreparing };
+  explicit DeviceLock(const DeviceInfo& info, Purpose purpose = Purpose::kMeasuring);
   ~DeviceLock();
   DeviceLock(const DeviceLock&) = delete;
   DeviceLock& operator=(const DeviceLock&) = delete;

@@ -57,6 +57,8 @@ Result<std::unique_ptr<MeasuringWorker>> MeasuringWorker::create(WorkerChannel& 
 
 Result<void> MeasuringWorker::make_bench(const Message& request) {
   reference_ = wire::compiled_from(request.at("reference"));
+  DeviceLock preparing(device_->info(), DeviceLock::Purpose::kPreparing);
+  const DeviceLock::Hold turn(preparing, channel_, standby_);
   const DeviceLock::Hold hold(lock_, channel_, standby_);
   stage_ = "making the buffers";
   channel_.stage(stage_);
