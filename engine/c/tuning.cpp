@@ -135,6 +135,9 @@ Result<std::unique_ptr<hone_tuning>> tune_kernel(TuneRequest request, const Kern
   tuning->info.speedup = report.speedup;
   tuning->first_failure = report.first_failure;
   tuning->notes.all = report.notes;
+  if (!report.not_kept.empty()) {
+    tuning->notes.all.push_back("no record: " + report.not_kept);
+  }
   return tuning;
 }
 

@@ -19,9 +19,8 @@ struct KernelFinalist {
   std::function<Result<std::vector<double>>(double seconds, bool graphs)> time_again;
 };
 
-/// Times those that lie close to the fastest in turns, and all in the same way, for about so many seconds in all. Where one of them cannot
-/// be timed, all keep what they had.
-/// Errors: cancelled.
+/// Times those that lie close to the fastest in turns, and all in the same way, for about so many seconds in all, but .02 to .1 s in a
+/// turn. Where one of them cannot be timed, all keep what they had. Errors: cancelled.
 Result<void> time_in_turns(std::span<KernelFinalist> finalists, double seconds);
 
 /// The fastest; of those that cannot be told from it the kernel that serves the problem already. Nothing if there is none.

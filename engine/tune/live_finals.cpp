@@ -14,10 +14,11 @@ constexpr double kFinalsSlack = 4.0;   // seconds beyond that: what a round need
 constexpr int kMostFaultless = 2;
 constexpr double kRepeatShare = 0.05;                       // of a session, for the repeated launches of its finalists
 constexpr double kLeastRepeat = 0.005, kMostRepeat = 0.05;  // seconds of one of them
-constexpr double kFinalTimingShare = 0.1;  // of a session's budget, or of how long it has lasted, for the timing of all finalists
-constexpr double kFinalistTrials = 2.0;    // times the default's trial that one finalist of a round costs
-constexpr double kEnergyWindows = 40.0;    // of the least length, that the energy of one finalist costs: 24, and the first steps
-constexpr double kTrialsOfBudget = 20.0;   // of the default that a budget holds at least, for a session to end within its bound
+constexpr double kFinalTimingShare =
+    0.1;  // of a session's budget, or of how long it has lasted, for the timing of all finalists, of all its kernels
+constexpr double kFinalistTrials = 2.0;   // times the default's trial that one finalist of a round costs
+constexpr double kEnergyWindows = 40.0;   // of the least length, that the energy of one finalist costs: 24, and the first steps
+constexpr double kTrialsOfBudget = 20.0;  // of the default that a budget holds at least, for a session to end within its bound
 
 }  // namespace
 

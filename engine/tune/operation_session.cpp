@@ -46,7 +46,7 @@ class OperationSession {
     if (!done && done.error().code == ErrorCode::kCancelled) {
       HONE_TRY(common().keep_best ? keep_best() : Result<void>());
       HONE_TRY(release());
-      return common().keep_best && report_.winner ? report() : Result<OperationReport>(done.error());
+      return common().keep_best && report_.winner ? report() : Result<OperationReport>(stopped_early(done.error()));
     }
     HONE_TRY(done);
     for (const auto& entrant : entrants_) {
@@ -75,17 +75,8 @@ class OperationSession {
     return {};
   }
 
-  /// The kernel that an application would get now: the one that a session has chosen for the problem, else what a portfolio or the nearest
-  /// record says, and its configuration.
+  /// The kernel that an application would get now, and its configuration.
   Result<void> find_serving() {
-    HONE_ASSIGN(const std::optional<OperationRecord> standing, store_.find_operation_record(key()));
-    for (std::size_t i = 0; standing && i < entrants_.size(); ++i) {
-      const KernelSpec& spec = entrants_[i].request.spec;
-      if (standing->kernel == spec.name && standing->source_hash == spec.source_hash) {
-        serving_ = i;
-        return {};
-      }
-    }
     const Lookup lookup{.purpose = entrants_.front().session->key().purpose, .portfolios = common().transfer};
     const Result<OperationChoice> now = hone::choose(*request_.operation, request_.problem, common().device.info, &store_, lookup);
     if (!now && now.error().code == ErrorCode::kStore) {
@@ -142,6 +133,16 @@ class OperationSession {
     HONE_TRY(search());
     HONE_TRY(drain());
     return common().finish ? decide() : pause();
+  }
+
+  /// Why a session that was to keep its best has none.
+  [[nodiscard]] Error stopped_early(const Error& asked) const {
+    const std::string& serving = entrants_[serving_].request.spec.name;
+    return knows_serving() || !common().keep_best
+               ? asked
+               : Error{ErrorCode::kCancelled, fmt::format("asked to stop before {}, which serves now, was measured: the trials so far are "
+                                                          "kept, and nothing takes its place",
+                                                          serving)};
   }
 
   Result<void> pause() {
@@ -249,7 +250,7 @@ class OperationSession {
     return next ? &entrants_[*next] : nullptr;
   }
 
-  /// The places of all, in their order but for the one of what serves.
+  /// The places of all: of what serves, then of the others in their order.
   [[nodiscard]] std::vector<std::size_t> serving_first() const {
     std::vector<std::size_t> order{serving_};
     for (std::size_t i = 0; i < entrants_.size(); ++i) {

@@ -29,7 +29,7 @@ constexpr double kLeastEach = 0.9, kMostEach = 10.0;
 constexpr double kStarts = 5.0;         // times what a session takes until its first trial begins, that it takes at least
 constexpr double kFewestShapes = 10.0;  // that a budget is for, however long that is
 constexpr std::int64_t kLeastTrials = 6;
-// Of a budget. Choices that were not timed come first: while there are any, sessions and surveys of new shapes have the rest.
+// Of a budget. Choices that were not timed come first; while there are any, sessions have the rest.
 constexpr double kChoiceShare = 0.6, kSessionShare = 0.5, kCompareShare = 0.25, kSurveyShare = 1.0;
 constexpr double kProposalShare = 0.4;  // of a session's trials, that what is known or expected may have: what is not shall be found, too
 constexpr double kLeastProposals = 4.0, kMostProposals = 40.0;
@@ -37,7 +37,7 @@ constexpr std::size_t kSurveyed = 28;     // configurations that are timed at a 
 constexpr std::size_t kLeastTime = 8;     // configurations: fewer have as much time as these
 constexpr std::size_t kMemberShare = 2;   // quarters of what is surveyed, that members may have before others
 constexpr std::size_t kChoicesEach = 32;  // shapes, or so many new ones, until the rule is made again
-constexpr double kSurveySeconds = 0.3;    // of an exploring session's, that a survey may take
+constexpr double kSurveyTime = 0.3;       // of an exploring session's, that a survey may take
 constexpr int kPatience = 3;              // with failures in a row
 
 class PortfolioSession {
@@ -132,7 +132,7 @@ class PortfolioSession {
 
   /// What may be better than a member, at a shape that was measured before.
   Result<bool> compare() {
-    if (!has_begun() || knowledge_.rule() == nullptr || failed_comparisons_ >= kPatience) {
+    if (knowledge_.rule() == nullptr || failed_comparisons_ >= kPatience) {
       return false;
     }
     const Portfolio& portfolio = knowledge_.portfolio();
@@ -150,7 +150,8 @@ class PortfolioSession {
     return next.has_value();
   }
 
-  /// What is promising at a new shape; where nothing of that can be timed, a session.
+  /// What is promising at a new shape; where nothing of that can be timed, a session, which counts as a survey: it is all that can be had
+  /// there.
   Result<bool> survey_another() {
     const std::optional<Shape> shape = knowledge_.shapes().next_surveyed(session_seconds(), knowledge_.table());
     if (!shape) {
@@ -178,7 +179,7 @@ class PortfolioSession {
       count += own.size();
     }
     const double share = static_cast<double>(std::max(count, kLeastTime)) / kSurveyed;
-    HONE_ASSIGN(const bool is_any_right, trials_.survey(shape, configurations, share * kSurveySeconds * session_seconds()));
+    HONE_ASSIGN(const bool is_any_right, trials_.survey(shape, configurations, share * kSurveyTime * session_seconds()));
     if (is_any_right) {
       report_.measured += is_new ? 1 : 0;
       failures_in_a_row_ = failed_choices_ = failed_comparisons_ = 0;

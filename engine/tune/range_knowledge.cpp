@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/store/portfolio_lookup.hpp"
+#include "engine/tune/survey.hpp"
 
 namespace hone {
 namespace {
@@ -155,7 +156,7 @@ void RangeKnowledge::learn_as_set() {
   rule_.emplace(portfolio_);
 }
 
-Portfolio RangeKnowledge::finished() {
+Portfolio RangeKnowledge::finished() const {
   Portfolio portfolio = portfolio_;
   table_.judge(portfolio, request_.most_members);
   portfolio.sources.clear();

@@ -24,20 +24,20 @@ class RangeKnowledge {
   RangeKnowledge(const RangeKnowledge&) = delete;
   RangeKnowledge& operator=(const RangeKnowledge&) = delete;
 
-  /// Trials of every session in the range, whoever ran it, what portfolios of it know that were made elsewhere, and what earlier runs have
-  /// spent.
+  /// Trials of every session of this product in the range, for the kernels as they are; what portfolios of it know that were made
+  /// elsewhere; and what earlier runs have spent.
   Result<void> load();
   /// Measurements of a kernel. Errors: the shape is none of the operation's.
   Result<void> note(const Shape& shape, const KernelSpec& spec, const std::vector<Trial>& trials);
-  /// All of a shape's measurements were noted: what larger shapes will take follows, and the portfolio where they change it. `explored`: a
-  /// session looked for what is fast there, else only what is known was timed.
+  /// All of a shape's measurements were noted: what larger shapes will take follows. The portfolio is made again after a session
+  /// (`explored`), and with new settings once there are half as many shapes more than when that was done last.
   void note_shape(const Shape& shape, bool explored);
   /// Makes the portfolio again. To fit its rule's settings takes seconds.
   void learn();
   /// With the settings that the rule has.
   void learn_as_set();
-  /// The portfolio to keep, judged; the sources are those of its kernels.
-  [[nodiscard]] Portfolio finished();
+  /// The portfolio to keep, judged and thinned; the sources are those of its kernels.
+  [[nodiscard]] Portfolio finished() const;
 
   [[nodiscard]] const PortfolioKey& key() const { return key_; }
   /// Of earlier runs of the range.
@@ -46,9 +46,9 @@ class RangeKnowledge {
   /// Something is known that did not come with Hone: that is not stored as it is.
   [[nodiscard]] bool has_own() const { return has_own_; }
   [[nodiscard]] const PortfolioTable& table() const { return table_; }
-  /// As it is; without points before anything was measured.
+  /// As it is; without points where nothing is known.
   [[nodiscard]] const Portfolio& portfolio() const { return portfolio_; }
-  /// Of portfolio(); null before anything was measured.
+  /// Of portfolio(); null where that has no points or no members.
   [[nodiscard]] const PortfolioRule* rule() const { return rule_ ? &*rule_ : nullptr; }
   [[nodiscard]] PortfolioShapes& shapes() { return shapes_; }
   [[nodiscard]] const PortfolioShapes& shapes() const { return shapes_; }

@@ -28,7 +28,7 @@ Result<bool> RangeTrials::survey(const Shape& shape, const PortfolioProposals::F
     if (is_new) {
       one->second = std::make_unique<Survey>(request_.common, spec, store_);
     }
-    const double share = static_cast<double>(own.size()) / static_cast<double>(count);
+    const double share = static_cast<double>(own.size()) / static_cast<double>(std::max<std::size_t>(1, count));
     Result<std::vector<Trial>> trials = one->second->measure(own_problem, own, share * seconds);
     if (!trials && ends_all(trials.error())) {
       return trials.error();

@@ -18,16 +18,16 @@ namespace hone {
 
 class RangeTrials {
  public:
-  /// All are kept; what is measured goes to `knowledge`.
+  /// Holds references to all; what is measured goes to `knowledge`.
   RangeTrials(const PortfolioRequest& request, Store& store, const Registry& registry, RangeKnowledge& knowledge)
       : request_(request), store_(store), registry_(registry), knowledge_(knowledge) {}
 
   /// Times configurations for so many seconds in all. False where none was right, which is not noted: that is the shape's doing, more
-  /// likely than all of theirs. Errors: kCancelled, the store's.
+  /// likely than all of theirs. Errors: kCancelled; the store's; the shape is none of the operation's.
   Result<bool> survey(const Shape& shape, const PortfolioProposals::First& configurations, double seconds);
   /// A session that begins with `first`. Errors: the session's.
   Result<void> search(const Shape& shape, PortfolioProposals::First first, const Budget& budget);
-  /// So far.
+  /// Of this run, also those of surveys in which nothing was right.
   [[nodiscard]] std::int64_t trials() const { return trials_; }
 
  private:

@@ -8,7 +8,7 @@
 
 namespace hone {
 
-/// Whether another session holds the device: a worker may say that it waits for it for as long as that is so.
+/// Whether somebody holds the device, or has the turn to prepare there: a worker may say that it waits for it for as long as that is so.
 using IsTaken = std::function<bool()>;
 
 /// For opening the device and for filling its buffers.

@@ -16,7 +16,7 @@ struct Activity {
 
 class Spending {
  public:
-  /// `spent`: by all of them so far, in whatever unit the budget has; it grows while an activity has a turn.
+  /// `spent`: so far, in whatever unit the budget has; what it grows by while an activity has its turn is charged to that.
   Spending(std::function<double()> spent, std::vector<Activity> activities);
 
   void set_share(std::size_t activity, double share) { activities_[activity].share = share; }

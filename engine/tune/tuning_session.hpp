@@ -55,8 +55,8 @@ class TuningSession {
   Result<void> drain();
   /// Ends the processes.
   void suspend();
-  /// The final round, among the configurations of this kernel, and its record. `rounds`: how many kernels of the operation have one; they
-  /// share what timing may take.
+  /// The final round, among the configurations of this kernel, and its record. `rounds`: how many kernels of the operation have one, at
+  /// least 1; they share what timing may take.
   Result<void> final_round(std::size_t rounds = 1);
   /// Who stops a session does not wait for a final round: the best so far, which won the races of the search, is kept as it was measured
   /// there.

@@ -12,7 +12,8 @@
 
 namespace hone {
 
-DeviceLock::DeviceLock(const DeviceInfo& info, Purpose purpose) {
+DeviceLock::DeviceLock(const DeviceInfo& info, Purpose purpose)
+    : waiting_(purpose == Purpose::kPreparing ? "waiting for a turn to prepare" : "waiting for the device") {
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");
   const std::filesystem::path folder = runtime != nullptr ? runtime : "/tmp";
   const std::string physical = info.uuid.empty() ? info.id : info.uuid;
@@ -29,7 +30,7 @@ DeviceLock::~DeviceLock() {
 
 void DeviceLock::acquire(WorkerChannel& channel) {
   if (descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
-    channel.report({.kind = wire::Stage::Kind::kWaiting, .name = "waiting for the device"});
+    channel.report({.kind = wire::Stage::Kind::kWaiting, .name = waiting_});
     while (::flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) {
     }
   }

@@ -5,12 +5,11 @@
 
 namespace hone {
 
-/// One process at a time measures on a device; others wait their turn. Held only while timing, and by those that prepare beside others
-/// while they do so.
+/// One process at a time measures on a device, or fills its buffers beside one that measures; others wait.
 class DeviceLock {
  public:
-  /// kPreparing: for those that are about to wait for the device with something that can wait. Of them one at a time does, so that who
-  /// has something to time waits for one of them at most.
+  /// kPreparing: taken before the device's own lock by who can wait with filling its buffers, so that of those only one at a time competes
+  /// for the device with who has something to time.
   enum class Purpose { kMeasuring, kPreparing };
   explicit DeviceLock(const DeviceInfo& info, Purpose purpose = Purpose::kMeasuring);
   ~DeviceLock();
@@ -43,6 +42,7 @@ class DeviceLock {
   [[nodiscard]] bool is_free() const;
 
  private:
+  const char* waiting_;  ///< what it says meanwhile
   int descriptor_ = -1;
 };
 

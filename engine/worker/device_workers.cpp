@@ -21,7 +21,8 @@ DeviceWorkers::DeviceWorkers(boost::asio::io_context& context, WorkerCommand mea
       events_(std::move(events)),
       idle_workers_(idle_workers),
       takes_idle_(idle_workers != nullptr),
-      lock_(info) {}
+      lock_(info),
+      turn_(info, DeviceLock::Purpose::kPreparing) {}
 
 DeviceWorkers::~DeviceWorkers() {
   for (std::unique_ptr<MeasuringProcess>* const process : {&active_, &standby_}) {
@@ -75,7 +76,9 @@ Result<void> DeviceWorkers::revive() {
 Result<std::unique_ptr<MeasuringProcess>> DeviceWorkers::spawn(bool standby) {
   wire::Message setup = setup_;
   setup["measure"] = true;
-  setup["standby"] = standby || setup_.value("shared_by", 1) > 1;  // what it does beside others, it does under the lock
+  const bool is_shared = setup_.value("shared_by", 1) > 1;
+  setup["standby"] = standby || is_shared;                    // what it does beside others, it does under the lock
+  setup["can_wait"] = standby || (is_shared && !was_ready_);  // in the place of one that was lost it is waited for
   setup["dropped"] = dropped_;
   setup["generation"] = generation_++;
   const auto self = std::make_shared<const MeasuringProcess*>(nullptr);

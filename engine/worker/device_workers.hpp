@@ -46,7 +46,7 @@ class DeviceWorkers final : public MeasuringWorkers {
   [[nodiscard]] bool ready() const override { return active_ != nullptr && active_->ready() && !active_->worker().busy() && !clearing_; }
   [[nodiscard]] WorkerProcess& worker() override { return active_->worker(); }
   [[nodiscard]] bool fills_standby() const override { return standby_ && standby_->worker().alive() && !standby_->ready(); }
-  [[nodiscard]] bool device_is_taken() const override { return !lock_.is_free(); }
+  [[nodiscard]] bool device_is_taken() const override { return !lock_.is_free() || !turn_.is_free(); }
 
  private:
   Result<std::unique_ptr<MeasuringProcess>> spawn(bool standby);
@@ -64,7 +64,7 @@ class DeviceWorkers final : public MeasuringWorkers {
   Events events_;
   IdleWorkers* idle_workers_;
   bool takes_idle_;  ///< until one of them will not do
-  DeviceLock lock_;
+  DeviceLock lock_, turn_;
   std::unique_ptr<ReferenceCompiler> reference_compiler_;
   std::unique_ptr<MeasuringProcess> active_, standby_, failed_;
   std::optional<wire::Message> reference_;  ///< compiled

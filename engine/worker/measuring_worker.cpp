@@ -31,6 +31,7 @@ Result<std::unique_ptr<MeasuringWorker>> MeasuringWorker::create(WorkerChannel& 
   worker->seed_ = setup.at("seed");
   worker->seeds_used_ = kSeedsPerProcess * setup.value("generation", std::uint64_t{0});
   worker->standby_ = setup.value("standby", false);
+  worker->can_wait_ = setup.value("can_wait", false);
   if (setup.value("near", false)) {
     run_on(plugin.cores_near(info));
   }
@@ -57,8 +58,10 @@ Result<std::unique_ptr<MeasuringWorker>> MeasuringWorker::create(WorkerChannel& 
 
 Result<void> MeasuringWorker::make_bench(const Message& request) {
   reference_ = wire::compiled_from(request.at("reference"));
-  DeviceLock preparing(device_->info(), DeviceLock::Purpose::kPreparing);
-  const DeviceLock::Hold turn(preparing, channel_, standby_);
+  std::optional<DeviceLock> turn;  // given back with the file, after the device
+  if (can_wait_) {
+    turn.emplace(device_->info(), DeviceLock::Purpose::kPreparing).acquire(channel_);
+  }
   const DeviceLock::Hold hold(lock_, channel_, standby_);
   stage_ = "making the buffers";
   channel_.stage(stage_);

@@ -121,8 +121,9 @@ class MeasuringWorker {
   bool watches_threads_ = false;
   bool may_drop_ = false;  ///< the trial at hand is the default's
   std::uint64_t seed_ = 0, input_seed_ = 0, seeds_used_ = 0;
-  std::string stage_;     ///< what is going on, for the tuner
-  bool standby_ = false;  ///< another process measures on the device: what runs on it does so under the lock
+  std::string stage_;      ///< what is going on, for the tuner
+  bool standby_ = false;   ///< another process measures on the device: what runs on it does so under the lock
+  bool can_wait_ = false;  ///< its buffers can wait: it takes a turn with others that prepare
   double spent_ = 0.0, reseed_cost_ = 0.0;
 };
 
