@@ -24,8 +24,12 @@ constexpr double kLeastDeviation = 0.01;  // no rule is surer than measurements 
 constexpr double kPriorDeviation = 0.15;  // of a process that nothing is known of,
 constexpr double kPriorWeight = 4.0;      // as if so many predictions had been that far off
 constexpr std::size_t kNearPoints = 128;  // of which measurements are looked at, the nearest first,
-constexpr std::size_t kMeasured = 320;  // as many as predictions are made from: more gain little (docs/results/untuned-h100-2026-11-27.md),
-constexpr std::size_t kFewMembers = 160;  // but with more members than this a shape has more,
+constexpr std::size_t kMeasured = 320;    // as many as settings are judged by: more gain little (docs/results/untuned-h100-2026-11-27.md);
+constexpr std::size_t kFirstMeasured = 176;  // fewer tell which members may be chosen at all,
+constexpr std::size_t kCandidates = 12;      // so many, which are looked at again
+constexpr std::size_t kFarPoints = 160;      // with measurements of as many points,
+constexpr std::size_t kAgainMeasured = 304;  // so many of them
+constexpr std::size_t kFewMembers = 160;     // with more members than this a shape has more at first,
 constexpr std::size_t kMoreMeasured = 512;
 constexpr std::size_t kFitted = 128;     // and to tell settings apart takes fewer
 constexpr std::size_t kBestPoints = 16;  // that the best at a shape is predicted from
@@ -232,14 +236,14 @@ PortfolioRule::Row PortfolioRule::coordinates(const Shape& shape) const {
   return at;
 }
 
-std::vector<PortfolioRule::Near> PortfolioRule::nearest(const Row& at, std::size_t without) const {
+std::vector<PortfolioRule::Near> PortfolioRule::nearest(const Row& at, std::size_t without, std::size_t most) const {
   std::vector<Near> near;
   for (std::size_t point = 0; point < points_.size(); ++point) {
     if (point != without) {
       near.push_back({squared_distance(at, points_[point]), point});
     }
   }
-  const auto end = near.begin() + static_cast<std::ptrdiff_t>(std::min(kNearPoints, near.size()));
+  const auto end = near.begin() + static_cast<std::ptrdiff_t>(std::min(most, near.size()));
   std::partial_sort(near.begin(), end, near.end(),
                     [](const Near& a, const Near& b) { return a.square < b.square || (a.square == b.square && a.point < b.point); });
   near.erase(end, near.end());
@@ -248,7 +252,7 @@ std::vector<PortfolioRule::Near> PortfolioRule::nearest(const Row& at, std::size
 
 std::vector<std::size_t> PortfolioRule::around(const Shape& shape) const {
   std::vector<std::size_t> points;
-  for (const Near& one : nearest(coordinates(shape), points_.size())) {
+  for (const Near& one : nearest(coordinates(shape), points_.size(), kNearPoints)) {
     points.push_back(one.point);
   }
   return points;
@@ -289,13 +293,77 @@ double PortfolioRule::apart(std::size_t member, const std::optional<Launch>& lau
 /// What is known of some measurements around a shape: of a process that expects `otherwise` where it knows nothing.
 class PortfolioRule::Neighbourhood {
  public:
-  /// Of the first `most` measurements at these points, not too many of them of other products.
-  Neighbourhood(const PortfolioRule& rule, const std::vector<Near>& near, std::size_t most, double otherwise)
-      : rule_(rule), cells_(cells_at(rule, near, most)), otherwise_(otherwise), factor_(cells_.size(), covariances(near)) {
+  /// A measurement, where its point is among the nearest, and how far that is from the shape.
+  struct Placed {
+    const Cell* cell = nullptr;
+    std::size_t near = 0;
+    double square = 0.0;
+  };
+
+  /// `cells`: of these points, in their order.
+  Neighbourhood(const PortfolioRule& rule, const std::vector<Near>& near, std::vector<Placed> cells, double otherwise)
+      : rule_(rule), cells_(std::move(cells)), otherwise_(otherwise), factor_(cells_.size(), covariances(near)) {
     for (const Placed& one : cells_) {
       known_.push_back(static_cast<float>(one.cell->time - otherwise));
     }
     factor_.solve_lower(known_);
+  }
+
+  /// The first `most` measurements at these points, not too many of them of other products.
+  static std::vector<Placed> first(const PortfolioRule& rule, const std::vector<Near>& near, std::size_t most) {
+    std::vector<Placed> all;
+    std::size_t others = 0;
+    for (std::size_t i = 0; i < near.size(); ++i) {
+      const bool is_other = rule.is_of_other_product(near[i].point);
+      for (const Cell& cell : rule.cells_[near[i].point]) {
+        if (all.size() == most) {
+          return all;
+        }
+        if (!is_other || others < most / kOthersShare) {
+          others += is_other ? 1 : 0;
+          all.push_back({&cell, i, near[i].square});
+        }
+      }
+    }
+    return all;
+  }
+  /// Those that say most of some members: as many that are nearest to one of them, by shape and by configuration.
+  static std::vector<Placed> about(const PortfolioRule& rule, const std::vector<Near>& near, const std::vector<std::size_t>& members,
+                                   const Launches& launches, std::size_t most) {
+    std::vector<Placed> all;
+    std::vector<std::pair<double, std::size_t>> order;  // the square of the distance, place in `all`
+    for (std::size_t i = 0; i < near.size(); ++i) {
+      for (const Cell& cell : rule.cells_[near[i].point]) {
+        double square = kFar;
+        for (const std::size_t member : members) {
+          if (rule.unlike_[member][cell.member] < kFar) {
+            square = std::min(square, rule.apart(member, launches[member], cell));
+          }
+        }
+        if (square < kFar) {  // not of another kernel
+          order.emplace_back(near[i].square + square, all.size());
+          all.push_back({&cell, i, near[i].square});
+        }
+      }
+    }
+    std::sort(order.begin(), order.end());
+    std::vector<bool> is_kept(all.size());
+    std::size_t count = 0, others = 0;
+    for (const auto& [square, place] : order) {
+      const bool is_other = rule.is_of_other_product(near[all[place].near].point);
+      if (count < most && (!is_other || others < most / kOthersShare)) {
+        others += is_other ? 1 : 0;
+        ++count;
+        is_kept[place] = true;
+      }
+    }
+    std::vector<Placed> kept;
+    for (std::size_t place = 0; place < all.size(); ++place) {
+      if (is_kept[place]) {
+        kept.push_back(all[place]);
+      }
+    }
+    return kept;
   }
 
   /// Of members, each with its launch at the shape.
@@ -317,42 +385,25 @@ class PortfolioRule::Neighbourhood {
   }
 
  private:
-  /// A measurement, where its point is among the nearest, and how far that is from the shape.
-  struct Placed {
-    const Cell* cell = nullptr;
-    std::size_t near = 0;
-    double square = 0.0;
-  };
-
-  static std::vector<Placed> cells_at(const PortfolioRule& rule, const std::vector<Near>& near, std::size_t most) {
-    std::vector<Placed> all;
-    std::size_t others = 0;
-    for (std::size_t i = 0; i < near.size(); ++i) {
-      const bool is_other = rule.is_of_other_product(near[i].point);
-      for (const Cell& cell : rule.cells_[near[i].point]) {
-        if (all.size() == most) {
-          return all;
-        }
-        if (!is_other || others < most / kOthersShare) {
-          others += is_other ? 1 : 0;
-          all.push_back({&cell, i, near[i].square});
-        }
-      }
-    }
-    return all;
-  }
+  /// Between all cells: the distances of their points once for each pair of those.
   [[nodiscard]] std::vector<float> covariances(const std::vector<Near>& near) const {
-    const std::size_t points = cells_.empty() ? 0 : cells_.back().near + 1;
-    std::vector<double> squares(points * points);
-    for (std::size_t i = 0; i < points; ++i) {
+    std::vector<std::size_t> point_of, points;  // of each cell a place in `points`
+    for (const Placed& one : cells_) {
+      if (points.empty() || points.back() != near[one.near].point) {
+        points.push_back(near[one.near].point);
+      }
+      point_of.push_back(points.size() - 1);
+    }
+    std::vector<double> squares(points.size() * points.size());
+    for (std::size_t i = 0; i < points.size(); ++i) {
       for (std::size_t k = 0; k < i; ++k) {
-        squares[i * points + k] = squared_distance(rule_.points_[near[i].point], rule_.points_[near[k].point]);
+        squares[i * points.size() + k] = squared_distance(rule_.points_[points[i]], rule_.points_[points[k]]);
       }
     }
     return lower_half(cells_.size(), [&](std::size_t i, std::size_t k) {
-      const Placed &one = cells_[i], &other = cells_[k];
       return i == k ? 1.0 + rule_.settings_.noise
-                    : covariance(squares[one.near * points + other.near] + rule_.apart(one.cell->member, one.cell->launch, *other.cell));
+                    : covariance(squares[point_of[i] * points.size() + point_of[k]] +
+                                 rule_.apart(cells_[i].cell->member, cells_[i].cell->launch, *cells_[k].cell));
     });
   }
 
@@ -363,18 +414,25 @@ class PortfolioRule::Neighbourhood {
   std::vector<float> known_;
 };
 
-std::vector<Opinion> PortfolioRule::opinions(const std::vector<Near>& near, const std::vector<std::size_t>& members,
-                                             const Launches& launches, std::size_t most, Unmeasured unmeasured) const {
+/// By member, whether something is to be expected of it.
+std::vector<bool> PortfolioRule::known_at(const std::vector<Near>& near, Unmeasured unmeasured) const {
   std::vector<bool> is_known(unlike_.size(), unmeasured == Unmeasured::kIsLikeOthers);
   for (const Near& one : near) {
     for (const Cell& cell : cells_[one.point]) {
       is_known[cell.member] = true;
     }
   }
+  return is_known;
+}
+
+std::vector<Opinion> PortfolioRule::opinions(const std::vector<Near>& near, const std::vector<std::size_t>& members,
+                                             const Launches& launches, std::size_t most, Unmeasured unmeasured) const {
+  const std::vector<bool> is_known = known_at(near, unmeasured);
   std::vector<std::size_t> known;
   std::ranges::copy_if(members, std::back_inserter(known), [&](std::size_t member) { return is_known[member]; });
   const Usual usual = usual_at(near);
-  const std::vector<Expected> expected = Neighbourhood(*this, near, most, usual.member).expect(known, launches);
+  const Neighbourhood around(*this, near, Neighbourhood::first(*this, near, most), usual.member);
+  const std::vector<Expected> expected = around.expect(known, launches);
   std::vector<Opinion> all;
   auto next = expected.begin();
   for (const std::size_t member : members) {
@@ -404,7 +462,8 @@ PortfolioRule::Score PortfolioRule::leave_one_out(std::size_t most, std::size_t 
     if (!is_measured) {
       members = everyone();
     }
-    const std::vector<Opinion> all = opinions(nearest(points_[point], point), members, launches, measured, Unmeasured::kIsSlow);
+    const std::vector<Opinion> all =
+        opinions(nearest(points_[point], point, kNearPoints), members, launches, measured, Unmeasured::kIsSlow);
     const std::size_t choice =
         static_cast<std::size_t>(std::ranges::min_element(all, {}, [&](const Opinion& one) { return wanted(one); }) - all.begin());
     double slowdown = std::max(0.0, all[choice].slowdown);
@@ -441,35 +500,74 @@ std::vector<std::size_t> PortfolioRule::everyone() const {
 }
 
 std::vector<Opinion> PortfolioRule::rank(const Shape& shape, const MemberLaunches& launches) const {
-  return rank(nearest(coordinates(shape), points_.size()), launches, Unmeasured::kIsSlow);
+  return rank(coordinates(shape), points_.size(), launches, Unmeasured::kIsSlow);
 }
 
 std::vector<Opinion> PortfolioRule::rank_by_likeness(const Shape& shape, const MemberLaunches& launches) const {
-  return rank(nearest(coordinates(shape), points_.size()), launches, Unmeasured::kIsLikeOthers);
+  return rank(coordinates(shape), points_.size(), launches, Unmeasured::kIsLikeOthers);
 }
 
 std::vector<Opinion> PortfolioRule::rank_without(std::size_t point, const MemberLaunches& launches) const {
-  return rank(nearest(points_[point], point), launches, Unmeasured::kIsSlow);
+  return rank(points_[point], point, launches, Unmeasured::kIsSlow);
 }
 
-std::vector<Opinion> PortfolioRule::rank(const std::vector<Near>& near, const MemberLaunches& launches, Unmeasured unmeasured) const {
+void PortfolioRule::sort_by_wanted(std::vector<Opinion>& opinions) const {
+  std::vector<std::pair<double, std::size_t>> order;  // and the member
+  std::vector<Opinion> of_member(unlike_.size());
+  for (const Opinion& one : opinions) {
+    order.emplace_back(wanted(one), one.member);
+    of_member[one.member] = one;
+  }
+  std::sort(order.begin(), order.end());
+  opinions.clear();
+  for (const auto& [wanted, member] : order) {
+    opinions.push_back(of_member[member]);
+  }
+}
+
+std::vector<Opinion> PortfolioRule::rank(const Row& at, std::size_t without, const MemberLaunches& launches, Unmeasured unmeasured) const {
   Launches kept_launches(unlike_.size());
   for (std::size_t member = 0; member < std::min(launches.size(), unlike_.size()); ++member) {
     if (launches[member]) {
       kept_launches[member] = kept(*launches[member]);  // as measurements have it
     }
   }
-  std::vector<Opinion> all =
-      opinions(near, everyone(), kept_launches, unlike_.size() > kFewMembers ? kMoreMeasured : kMeasured, unmeasured);
-  std::sort(all.begin(), all.end(), [&](const Opinion& a, const Opinion& b) {
-    const double wanted_a = wanted(a), wanted_b = wanted(b);
-    return wanted_a < wanted_b || (wanted_a == wanted_b && a.member < b.member);
-  });
+  const std::vector<Near> far = nearest(at, without, kFarPoints);
+  const std::vector<Near> near(far.begin(), far.begin() + static_cast<std::ptrdiff_t>(std::min(kNearPoints, far.size())));
+  const std::size_t measured = unlike_.size() > kFewMembers ? kMoreMeasured : kFirstMeasured;
+  std::vector<Opinion> all = opinions(near, everyone(), kept_launches, measured, unmeasured);
+  sort_by_wanted(all);
+  look_again(all, far, kept_launches, known_at(near, unmeasured));
   for (Opinion& one : all) {
     one.slowdown = std::max(0.0, one.slowdown);
     one.doubt *= settings_.deviation;
   }
   return all;
+}
+
+/// The first few that can be launched, as far as that is known, come first in the order that follows from the measurements nearest to them.
+void PortfolioRule::look_again(std::vector<Opinion>& all, const std::vector<Near>& far, const Launches& launches,
+                               const std::vector<bool>& is_known) const {
+  const bool are_launches_known = std::ranges::any_of(launches, [](const std::optional<Launch>& one) { return one.has_value(); });
+  std::vector<Opinion> again, others;
+  for (const Opinion& one : all) {
+    const bool may_be_chosen = is_known[one.member] && (!are_launches_known || launches[one.member]);
+    (may_be_chosen && again.size() < kCandidates ? again : others).push_back(one);
+  }
+  std::vector<std::size_t> members;
+  for (const Opinion& one : again) {
+    members.push_back(one.member);
+  }
+  const Usual usual = usual_at(far);
+  const Neighbourhood around(*this, far, Neighbourhood::about(*this, far, members, launches, kAgainMeasured), usual.member);
+  const std::vector<Expected> expected = around.expect(members, launches);
+  for (std::size_t i = 0; i < again.size(); ++i) {
+    again[i].slowdown = expected[i].mean - usual.best;
+    again[i].doubt = expected[i].deviation;
+  }
+  sort_by_wanted(again);
+  again.insert(again.end(), others.begin(), others.end());
+  all = std::move(again);
 }
 
 RuleSettings fit_settings(const Portfolio& portfolio) {

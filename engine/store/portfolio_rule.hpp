@@ -25,7 +25,8 @@ MemberLaunches launches_at(const PortfolioPoint& point, std::size_t members);
 /// launch has there and how evenly they fill the device, and the values of the member's parameters, so that what one member took says
 /// something of members like it. It is one of times (their logarithms, above those of the points' floors): what one configuration takes
 /// changes smoothly from shape to shape, and so does what the best takes, which has a process of its own; how far one is behind the other
-/// does not. A prediction is made from the measurements nearest to it. Far from where it was measured a member is expected to be slow. The
+/// does not. A prediction is made from the measurements nearest to the shape; those that may be chosen are then predicted again, from the
+/// measurements nearest to one of them. Far from where it was measured a member is expected to be slow. The
 /// rule computes with basic arithmetic alone, in a fixed order, so the same portfolio gives the same choice on every host.
 class PortfolioRule {
  public:
@@ -78,8 +79,12 @@ class PortfolioRule {
   [[nodiscard]] Row coordinates(const Shape& shape) const;
   /// What is expected of a member that was measured at none of the nearest points.
   enum class Unmeasured { kIsSlow, kIsLikeOthers };
-  [[nodiscard]] std::vector<Near> nearest(const Row& at, std::size_t without) const;
-  [[nodiscard]] std::vector<Opinion> rank(const std::vector<Near>& near, const MemberLaunches& launches, Unmeasured unmeasured) const;
+  [[nodiscard]] std::vector<Near> nearest(const Row& at, std::size_t without, std::size_t most) const;
+  [[nodiscard]] std::vector<bool> known_at(const std::vector<Near>& near, Unmeasured unmeasured) const;
+  [[nodiscard]] std::vector<Opinion> rank(const Row& at, std::size_t without, const MemberLaunches& launches, Unmeasured unmeasured) const;
+  void sort_by_wanted(std::vector<Opinion>& opinions) const;
+  void look_again(std::vector<Opinion>& all, const std::vector<Near>& far, const Launches& launches,
+                  const std::vector<bool>& is_known) const;
   [[nodiscard]] double apart(std::size_t member, const std::optional<Launch>& launch, const Cell& other) const;
   /// What to expect at a shape, before more is known: of the best, and of any member.
   struct Usual {
