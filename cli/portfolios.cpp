@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <system_error>
 #include <tuple>
 
 #include "cli/operations.hpp"
@@ -13,6 +15,7 @@
 #include "cli/verbs.hpp"
 #include "engine/base/names.hpp"
 #include "engine/kernel/builtin_kernels.hpp"
+#include "engine/kernel/configuration_text.hpp"
 #include "engine/store/portfolio_lookup.hpp"
 #include "engine/store/store_server.hpp"
 #include "engine/tune/portfolio_session.hpp"
@@ -50,6 +53,12 @@ bool is_wanted(const cxxopts::ParseResult& arguments, const KnownPortfolio& one)
          (arguments.count("generation") == 0 || arguments["generation"].as<std::int64_t>() == one.generation);
 }
 
+bool selects(const cxxopts::ParseResult& arguments) {
+  return arguments.count("operations") + arguments.count("dtype") + arguments.count("product") + arguments.count("range") +
+             arguments.count("generation") >
+         0;
+}
+
 /// Those of the store, then those that came with Hone. `unreadable`: how many of the store are of another Hone, and do not serve.
 Result<std::vector<KnownPortfolio>> known_portfolios(const cxxopts::ParseResult& arguments, Store* store, std::size_t& unreadable) {
   std::vector<KnownPortfolio> all;
@@ -68,6 +77,9 @@ Result<std::vector<KnownPortfolio>> known_portfolios(const cxxopts::ParseResult&
     all.push_back({std::move(portfolio), 0, text});
   }
   std::erase_if(all, [&](const KnownPortfolio& one) { return !is_wanted(arguments, one); });
+  if (all.empty() && selects(arguments)) {
+    return Error{ErrorCode::kNotFound, "no such portfolio; hone portfolios lists what there is"};
+  }
   return all;
 }
 
@@ -158,14 +170,38 @@ Result<Output> write_one(std::vector<KnownPortfolio> all, const std::string& fil
   return Output{{{"file", file}, {"bytes", all.front().source.size()}}, fmt::format("{}\n", file), 0};
 }
 
-Result<Output> add_one(const cxxopts::ParseResult& arguments, const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  const std::string read((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  if (!in) {
-    return Error{ErrorCode::kNotFound, fmt::format("{} cannot be read", file)};
+/// Of members whose kernels are today's: a text may have been changed by hand.
+Result<void> check_members(const Portfolio& portfolio, const Operation& operation) {
+  for (const PortfolioMember& member : portfolio.members) {
+    const auto spec = std::ranges::find_if(operation.implementations, [&](const KernelSpec* one) { return one->name == member.kernel; });
+    const auto source = portfolio.sources.find(member.kernel);
+    if (spec == operation.implementations.end() || source == portfolio.sources.end() || source->second != (*spec)->source_hash) {
+      continue;
+    }
+    if (const Result<Configuration> configuration = parse_configuration((*spec)->parameters, member.configuration); !configuration) {
+      return Error{ErrorCode::kInvalidArgument, fmt::format("{}: {}", member.kernel, configuration.error().message)};
+    }
   }
-  HONE_ASSIGN(const Portfolio portfolio, parse_portfolio(read));
+  return {};
+}
+
+Result<Output> add_one(const cxxopts::ParseResult& arguments, const std::string& file) {
+  std::error_code failure;
+  std::ifstream in(file, std::ios::binary);
+  if (!std::filesystem::is_regular_file(file, failure) || !in) {
+    return Error{ErrorCode::kNotFound, fmt::format("{} cannot be read, or is no file", file)};
+  }
+  const std::string read((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  const Result<Portfolio> parsed = parse_portfolio(read);
+  if (!parsed) {
+    return Error{parsed.error().code,
+                 fmt::format("{} is no portfolio as hone portfolios --out writes it: {}", file, parsed.error().message)};
+  }
+  const Portfolio& portfolio = *parsed;
   HONE_ASSIGN(const Operation operation, operation_named(portfolio.operation));
+  if (const Result<void> checked = check_members(portfolio, operation); !checked) {
+    return Error{checked.error().code, fmt::format("{} has a member that is no configuration of {}", file, checked.error().message)};
+  }
   HONE_ASSIGN(const DTypes dtypes, choose_dtypes(*operation.definition, portfolio.dtypes));
   PortfolioKey key = portfolio_key(portfolio.operation, dtypes, DeviceInfo{});
   key.device = portfolio.product;
@@ -187,7 +223,7 @@ Result<Output> remake(const cxxopts::ParseResult& arguments) {
   HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(store_path(arguments), StoreMode::kReadWrite));
   HONE_ASSIGN(const std::vector<StoredPortfolio> stored, store->portfolios());
   HONE_ASSIGN(const std::vector<DeviceInfo> devices, store->devices());
-  Output output{Json{{"portfolios", Json::array()}}, "", 0};
+  Output output{Json{{"portfolios", Json::array()}, {"skipped", Json::array()}}, "", 0};
   std::vector<PortfolioKey> seen;
   for (const StoredPortfolio& one : stored) {
     KnownPortfolio asked{{}, one.generation, one.text, one.key};
@@ -204,7 +240,13 @@ Result<Output> remake(const cxxopts::ParseResult& arguments) {
       continue;
     }
     seen.push_back(one.key);
-    HONE_ASSIGN(const Operation operation, operation_named(one.key.operation));
+    const Result<Operation> named = operation_named(one.key.operation);
+    if (!named) {  // of a user's own file, which the store does not have
+      output.json["skipped"].push_back({{"operation", one.key.operation}, {"reason", named.error().message}});
+      output.text += fmt::format("{} {}: not made again: {}\n", one.key.operation, one.key.dtypes, named.error().message);
+      continue;
+    }
+    const Operation& operation = *named;
     PortfolioRequest request;
     request.operation = &operation;
     HONE_ASSIGN(request.range, parse_range(*operation.definition, one.key.range));
@@ -212,7 +254,17 @@ Result<Output> remake(const cxxopts::ParseResult& arguments) {
     request.common.device.info = *device;
     request.common.transfer = false;  // of the store alone
     request.budget = {.seconds = std::nullopt, .trials = 0};
-    HONE_ASSIGN(const PortfolioReport report, tune(request, *store, registry()));
+    const Result<PortfolioReport> made = tune(request, *store, registry());
+    if (!made && made.error().code == ErrorCode::kStore) {
+      return made.error();
+    }
+    if (!made) {
+      output.json["skipped"].push_back({{"operation", one.key.operation}, {"reason", made.error().message}});
+      output.text += fmt::format("{} {}: not made again, nothing in the store is of today's kernels: {}\n", one.key.operation,
+                                 one.key.dtypes, made.error().message);
+      continue;
+    }
+    const PortfolioReport& report = *made;
     output.json["portfolios"].push_back({{"operation", one.key.operation},
                                          {"dtype", one.key.dtypes},
                                          {"product", one.key.device},
@@ -285,6 +337,9 @@ int portfolios(int argc, char** argv) {
       "add", "add the portfolio in a file to the store", cxxopts::value<std::string>(), "FILE")(
       "remake", "make the store's portfolios again from its sessions, after more sessions or an update of Hone");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
+    if (arguments.count("add") + arguments.count("remake") + arguments.count("out") > 1) {
+      return Error{ErrorCode::kInvalidArgument, "--add, --remake and --out are three things to do: one after the other"};
+    }
     if (arguments.count("add") > 0) {
       return add_one(arguments, arguments["add"].as<std::string>());
     }

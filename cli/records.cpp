@@ -6,6 +6,7 @@
 #include "cli/options.hpp"
 #include "cli/present.hpp"
 #include "cli/verbs.hpp"
+#include "engine/kernel/builtin_kernels.hpp"
 
 namespace hone::cli {
 namespace {
@@ -55,10 +56,30 @@ Json record_json(const RecordInfo& record) {
           {"created_at", record.created_at}};
 }
 
+/// Of kernels and numbers that were named, the first that the store knows nothing of.
+Result<void> check_known(const std::vector<RecordInfo>& records, const WhichRecords& which_records) {
+  for (const std::int64_t id : which_records.ids) {
+    if (std::ranges::find(records, id, &RecordInfo::id) == records.end()) {
+      return Error{ErrorCode::kNotFound, fmt::format("there is no record {} (hone records --all lists them)", id)};
+    }
+  }
+  for (const std::string& kernel : which_records.kernels) {
+    if (std::ranges::find(records, kernel, &RecordInfo::kernel) == records.end() && !find_builtin_kernel(kernel)) {
+      return Error{ErrorCode::kNotFound, fmt::format("there is no record of '{}' (hone records --all lists them)", kernel)};
+    }
+  }
+  return {};
+}
+
 /// Served ones; with `all` also earlier, withdrawn and, of approved ones only, unapproved ones.
 Result<Output> list_records(Store& store, const WhichRecords& which_records, const StoreView& view, bool all) {
   HONE_ASSIGN(const std::vector<RecordInfo> records, store.record_history(view));
   HONE_ASSIGN(const std::int64_t generation, store.generation());
+  if (view.generation != StoreView::kNewest && (view.generation < 0 || view.generation > generation)) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("the store has no generation {}: the newest is {} (hone records --log)", view.generation, generation)};
+  }
+  HONE_TRY(check_known(records, which_records));
   Output output{.json = {{"generation", std::min(generation, view.generation)}, {"records", Json::array()}}, .text = ""};
   std::vector<std::vector<std::string>> rows{
       {"id", "generation", "state", "kernel", "dtype", "shape", "product", "time", "default", "session", "created", "configuration"}};
@@ -73,7 +94,8 @@ Result<Output> list_records(Store& store, const WhichRecords& which_records, con
                     record.default_us > 0.0 ? duration(record.default_us) : "-", std::to_string(record.session), record.created_at,
                     record.configuration});
   }
-  output.text = rows.size() == 1 ? "no record\n" : table(rows);
+  const bool is_any_hidden = std::ranges::any_of(records, [&](const RecordInfo& one) { return which_records.has(one); });
+  output.text = rows.size() > 1 ? table(rows) : is_any_hidden ? "no record that is served; --all lists the others\n" : "no record\n";
   output.text += fmt::format("generation {}\n", std::min(generation, view.generation));
   return output;
 }
@@ -101,6 +123,10 @@ Result<Output> change_records(const cxxopts::ParseResult& arguments, const Which
   if (sets && (which_records.ids.empty() || !which_records.kernels.empty())) {
     return Error{ErrorCode::kInvalidArgument,
                  "which records? --set takes their numbers: hone records 12 13 --set approved (hone records lists them)"};
+  }
+  if (!sets && (!which_records.ids.empty() || !which_records.kernels.empty())) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "--roll-back is of the whole store and takes no records: --set withdrawn takes one back, --set pinned chooses one"};
   }
   HONE_ASSIGN(const RecordState state, sets ? parse_record_state(arguments["set"].as<std::string>()) : RecordState::kCandidate);
   HONE_TRY(open_to_read(store_path(arguments)));  // a store that is not there is not made
@@ -134,6 +160,9 @@ int records(int argc, char** argv) {
       return Error{ErrorCode::kInvalidArgument, "--reason belongs to --set or --roll-back"};
     }
     HONE_ASSIGN(const auto store, open_to_read(store_path(arguments)));
+    if (arguments.count("log") > 0 && arguments.count("which") + arguments.count("at") > 0) {
+      return Error{ErrorCode::kInvalidArgument, "--log lists all generations: it takes no records and no --at"};
+    }
     if (arguments.count("log") > 0) {
       return list_changes(*store);
     }

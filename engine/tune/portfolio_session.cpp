@@ -92,7 +92,8 @@ class PortfolioSession {
       one.seconds = seconds_for_shape(*budget.seconds, knowledge_.shapes().start());
     }
     if (budget.trials) {
-      one.trials = std::max(kLeastTrials, *budget.trials / static_cast<std::int64_t>(kShapes));
+      const std::int64_t left = std::max<std::int64_t>(1, *budget.trials - trials());
+      one.trials = std::min(left, std::max(kLeastTrials, *budget.trials / static_cast<std::int64_t>(kShapes)));
     }
     return one;
   }

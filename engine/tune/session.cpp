@@ -63,7 +63,7 @@ Result<void> TuningSession::submit_first() {
 }
 
 Result<void> TuningSession::find_serving() {
-  if (!request_.transfer || request_.recorded != nullptr) {
+  if (request_.recorded != nullptr) {
     return {};
   }
   const Result<Choice> now = choose_recorded(request_.spec, request_.problem, request_.device.info, &store_, {.purpose = key_.purpose});
@@ -79,10 +79,11 @@ Result<void> TuningSession::find_serving() {
 }
 
 void TuningSession::set_serving(const Choice& now) {
-  const bool counts = request_.transfer && request_.recorded == nullptr;
-  if (counts && (now.source == Source::kPredicted || now.source == Source::kNearest)) {
-    serving_position_ = space_.index(now.configuration);
+  if (request_.recorded != nullptr || (now.source != Source::kPredicted && now.source != Source::kNearest)) {
+    return;
   }
+  serving_position_ = request_.transfer ? space_.index(now.configuration) : std::nullopt;
+  unmeasured_serving_ = serving_position_ ? "" : text(request_.spec.parameters, now.configuration);
 }
 
 bool TuningSession::was_tried(Count position) const { return std::ranges::find(trials_, position, &Trial::position) != trials_.end(); }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 #include "engine/tune/tuning_session.hpp"
@@ -40,7 +41,7 @@ Result<void> TuningSession::keep_best() {
   if (!written) {
     HONE_ASSIGN(report_.faster_record, store_.find_record(key_, request_.spec.parameters));
   }
-  return {};
+  return written ? note_what_serves(*record) : Result<void>();
 }
 
 std::vector<Candidate> TuningSession::finalists() const {
@@ -109,6 +110,7 @@ Result<void> TuningSession::final_round(std::size_t rounds) {
   if (stood) {
     HONE_TRY(withdraw_if_wrong(results, *stood));
   }
+  HONE_TRY(leave_out_withdrawn(right));
   HONE_ASSIGN(const std::optional<Record> known, store_.find_record(key_, request_.spec.parameters));
   std::optional<Record> record;
   if (const Trial* const winner = choose(right, known)) {
@@ -123,11 +125,43 @@ Result<void> TuningSession::final_round(std::size_t rounds) {
   HONE_ASSIGN(const bool written,
               store_.finish_session(session_, key_, report_.faster_record ? std::nullopt : record, elapsed(), compared_with_));
   if (record && !written && !report_.faster_record) {
-    report_.notes.push_back(
-        "the winner did not become the record: a faster one was written meanwhile, or it was withdrawn from this problem (hone records "
-        "--all)");
+    HONE_ASSIGN(const std::optional<Record> stays, store_.find_record(key_, request_.spec.parameters));
+    report_.notes.push_back(stays ? fmt::format("the winner did not become the record: {}, the faster or pinned record {}, stays",
+                                                text(request_.spec.parameters, stays->configuration), stays->id)
+                                  : "the winner did not become the record: it was withdrawn from this problem (hone records --all)");
   }
+  HONE_TRY(written ? note_what_serves(*record) : Result<void>());
   tell(SessionEvent::Step::kEnded, winner_ ? &*winner_ : nullptr);
+  return {};
+}
+
+/// What was withdrawn from the problem is no record however fast it is, and must not keep the best of the others from being one.
+Result<void> TuningSession::leave_out_withdrawn(std::vector<Trial>& right) {
+  HONE_ASSIGN(const std::vector<std::string> withdrawn, store_.withdrawn_configurations(key_));
+  std::vector<Trial> others;
+  std::ranges::copy_if(right, std::back_inserter(others), [&](const Trial& trial) {
+    return std::ranges::find(withdrawn, text(request_.spec.parameters, trial.configuration)) == withdrawn.end();
+  });
+  if (!others.empty() && others.size() < right.size()) {
+    report_.notes.push_back("configurations that were withdrawn from this problem are not chosen (hone records --all)");
+    right = std::move(others);
+  }
+  return {};
+}
+
+/// Where it is not the record that was written.
+Result<void> TuningSession::note_what_serves(const Record& written) {
+  HONE_ASSIGN(const std::optional<Record> serves, store_.find_record(key_, request_.spec.parameters));
+  if (serves && serves->state == RecordState::kPinned && serves->configuration != written.configuration) {
+    report_.notes.push_back(
+        fmt::format("record {} is pinned, and serves: {}", serves->id, text(request_.spec.parameters, serves->configuration)));
+  }
+  if (!unmeasured_serving_.empty()) {
+    report_.notes.push_back(
+        fmt::format("the record takes the place of {}, which served the problem before and is not in what was searched, "
+                    "or was left out by --no-transfer: hone tune without such options measures both",
+                    unmeasured_serving_));
+  }
   return {};
 }
 

@@ -115,6 +115,8 @@ class TuningSession {
   /// The problem's record comes next: what is found has to beat it side by side, or it stays the winner.
   Result<void> try_record();
   Result<void> find_serving();
+  Result<void> note_what_serves(const Record& written);
+  Result<void> leave_out_withdrawn(std::vector<Trial>& right);
   /// What serves without a record, also beyond a budget that is too short: a record that is slower would take its place.
   void try_serving();
   /// Submits it, unless it was tried or submitted.
@@ -158,6 +160,7 @@ class TuningSession {
   double earlier_seconds_ = 0.0;
   Count default_position_ = 0;
   std::optional<Count> record_position_;       ///< of the problem's record before this session
+  std::string unmeasured_serving_;             ///< what serves where there is no record, and is not to be measured
   std::optional<Count> serving_position_;      ///< of what serves where there is no record
   std::optional<std::int64_t> compared_with_;  ///< the record that the winner was held against
   std::vector<Trial> trials_;
