@@ -277,4 +277,36 @@ TEST_CASE("a file that is no portfolio is refused") {
   CHECK(contents(file) == "{}");
 }
 
+TEST_CASE("a text whose members are no configurations is refused, and so are names that nothing fits") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db", file = directory / "P.json";
+  const Ended made = make_portfolio("row_sum", "rows=1..4,cols=16..32", store, {"--budget", "3trials", "--out", file});
+  REQUIRE_MESSAGE(made.exit == 0, made.err);
+  CHECK(made.json()["trials"] <= 3);
+  std::string text = contents(file);
+  for (std::size_t at = text.find("block="); at != std::string::npos; at = text.find("block=", at)) {
+    text.replace(at, 6, "blok=");
+  }
+  write(file, text);
+  const Ended refused = run({"portfolios", "--add", file, "--store", directory / "T.db"});
+  CHECK(refused.exit == 2);
+  CHECK_MESSAGE(refused.err.find("no configuration of row_sum") != std::string::npos, refused.err);
+  CHECK(run({"portfolios", "--remake", "--add", file, "--store", store}).exit == 2);
+  CHECK(run({"portfolios", "row_sun", "--store", store}).exit == 2);
+  CHECK(run({"warm", "row_sun", "--device", "cpu", "--store", store}).exit == 2);
+  const Ended remade = run({"portfolios", "--remake", "--store", store, "--json"});
+  REQUIRE_MESSAGE(remade.exit == 0, remade.err);
+  CHECK(remade.json()["portfolios"].size() == 1);
+  CHECK(remade.json()["skipped"].empty());
+}
+
+TEST_CASE("a record that takes the place of what served without being measured beside it is noted") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  REQUIRE(make_portfolio("row_sum", "rows=1..4,cols=16..32", store, {"--budget", "12trials"}).exit == 0);
+  const Ended tuned = of_row_sum("tune", store, {"--budget", "1trials", "--no-transfer"});
+  REQUIRE_MESSAGE(tuned.exit == 0, tuned.err);
+  CHECK_MESSAGE(tuned.json()["notes"].dump().find("takes the place of") != std::string::npos, tuned.out);
+}
+
 }  // namespace hone::test

@@ -74,7 +74,40 @@ TEST_CASE("changes that cannot be made are refused, and no store is made for the
   refused({"1", "--set", "pined"}, "did you mean 'pinned'");
   refused({"--roll-back", "99"}, "give an earlier one");
   refused({"1", "--set", "pinned", "--roll-back", "0"}, "two changes");
+  refused({"1", "--roll-back", "0"}, "takes no records");
+  refused({"softmax", "--log"}, "takes no records");
+  refused({"--at", "99"}, "no generation 99");
+  refused({"--at", "-1"}, "no generation -1");
+  refused({"99"}, "no record 99");
+  refused({"softmx"}, "no record of 'softmx'");
   refused({"--reason", "because"}, "--reason belongs to");
+}
+
+TEST_CASE("the best of the others becomes the record where the fastest was withdrawn, and a pinned one is said to serve") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  const std::vector<std::string> two = {"--budget", "20trials", "--fix",
+                                        "block=64|256,bytes=16,in_flight=8,resident=0,stages=0,stream_load=true,stream_store=true"};
+  const auto tune = [&](const std::vector<std::string>& more) {
+    Arguments arguments = {"tune", "copy", "--device", "cpu", "--dtype", "f32", "--shape", "n=4096", "--store", store, "--json"};
+    arguments.insert(arguments.end(), two.begin(), two.end());
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Ended ended = run(arguments);
+    REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+    return ended.json();
+  };
+  const Arguments best = {"best", "copy", "--device", "cpu", "--dtype", "f32", "--shape", "n=4096", "--store", store, "--json"};
+  const auto first = tune({})["best"]["config"];
+  REQUIRE(run({"records", "1", "--set", "withdrawn", "--store", store}).exit == 0);
+  const auto again = tune({"--fresh"});
+  CHECK(again["best"]["config"] != first);
+  CHECK(again["notes"].dump().find("withdrawn") != std::string::npos);
+  const Ended served = run(best);
+  REQUIRE_MESSAGE(served.exit == 0, served.err);
+  CHECK(served.json()["config"] == again["best"]["config"]);
+
+  REQUIRE(run({"records", "1", "--set", "pinned", "--store", store}).exit == 0);
+  CHECK(run(best).json()["config"] == first);
 }
 
 }  // namespace hone::test
