@@ -33,6 +33,18 @@ Work work_of(const KernelSpec& spec, const Problem& problem) {
   return {bytes ? bytes->real() : 0.0, flops ? flops->real() : 0.0};
 }
 
+PortfolioShapes::PortfolioShapes(const PortfolioRequest& request) : request_(request) {
+  const auto is_of_configuration = [](const std::string& variable) { return variable.starts_with("c."); };
+  for (const KernelSpec* const spec : request.operation->implementations) {
+    Demands& own = demands_.emplace_back(Demands{spec, {}});
+    for (const Constraint& constraint : spec->constraints) {
+      if (std::ranges::none_of(constraint.condition.variables(), is_of_configuration)) {
+        own.of_problem.push_back(&constraint.condition);
+      }
+    }
+  }
+}
+
 Result<Problem> PortfolioShapes::problem_at(const Shape& shape) const {
   return make_problem(*request_.operation->definition, request_.dtypes, shape);
 }
@@ -119,6 +131,21 @@ bool PortfolioShapes::is_new(const Shape& shape, const PortfolioTable& measured)
   return !measured.holds(shape) && !refused_.contains(text(shape));
 }
 
+bool PortfolioShapes::may_be_legal(const Problem& problem) const {
+  return std::ranges::any_of(demands_, [&](const Demands& kernel) {
+    const Result<Problem> own = problem_for(*kernel.spec, problem);
+    if (!own) {
+      return false;
+    }
+    Bindings bound = bindings(*own);
+    bound.merge(bindings(request_.common.device.info));
+    return std::ranges::none_of(kernel.of_problem, [&](const Expression* demanded) {
+      const Result<Value> met = demanded->evaluate(bound);
+      return met && !met->boolean();
+    });
+  });
+}
+
 /// Evenly in log space hardly a shape has three large extents, and applications spend their time at those: every
 /// third one has of each extent the larger one of two.
 Shape PortfolioShapes::next_of_sequence() {
@@ -142,7 +169,7 @@ std::optional<Shape> PortfolioShapes::drawn(double session_seconds, const Portfo
                        std::ranges::find(for_surveys_, shape) == for_surveys_.end();
     looked_at += fresh || drawn_ % kCandidates == 0 ? 1 : 0;  // a range may hold fewer shapes than were measured
     const Result<Problem> problem = problem_at(shape);
-    if (fresh && problem && affordable(*problem, kLaunches, session_seconds)) {
+    if (fresh && problem && may_be_legal(*problem) && affordable(*problem, kLaunches, session_seconds)) {
       return shape;
     }
   }
