@@ -24,6 +24,7 @@
 #include "bench/command_line.hpp"
 #include "engine/store/portfolio_lookup.hpp"
 #include "engine/store/portfolio_rule.hpp"
+#include "engine/store/shipped_portfolios.hpp"
 
 namespace {
 

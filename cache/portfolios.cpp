@@ -45,9 +45,10 @@ Result<void> SqlStore::restore_portfolios(std::int64_t generation, std::int64_t 
 Result<std::vector<StoredPortfolio>> SqlStore::read_portfolios(const PortfolioKey* only) {
   const std::lock_guard lock(mutex_);
   HONE_TRY(prepare_read());
-  const std::string where = only == nullptr ? ""
-                                            : "operation = ?2 AND dtype = ?3 AND device = ?4 AND input_profile = ?5 AND objective = ?6 "
-                                              "AND accuracy_bound = ?7 AND timing_profile = ?8 AND ";
+  const std::string where = only == nullptr
+                                ? ""
+                                : "operation = ?2 AND (dtype = ?3 OR ?3 = '') AND device = ?4 AND input_profile = ?5 AND objective = ?6 "
+                                  "AND accuracy_bound = ?7 AND timing_profile = ?8 AND ";
   HONE_ASSIGN(Statement select,
               database().prepare("SELECT operation, dtype, device, statics, shapes, input_profile, objective, accuracy_bound, "
                                  "timing_profile, generation, text, created_at FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY operation, "

@@ -17,6 +17,7 @@
 #include "engine/kernel/builtin_kernels.hpp"
 #include "engine/kernel/configuration_text.hpp"
 #include "engine/store/portfolio_lookup.hpp"
+#include "engine/store/shipped_portfolios.hpp"
 #include "engine/store/store_server.hpp"
 #include "engine/tune/portfolio_session.hpp"
 #include "engine/tune/warm.hpp"

@@ -140,15 +140,22 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
 }
 
 Json json(const Prediction& prediction) {
-  return {{"slowdown", prediction.slowdown}, {"doubt", prediction.doubt},     {"generation", prediction.generation},
-          {"shipped", prediction.shipped},   {"product", prediction.product}, {"wants_tuning", prediction.wants_tuning()}};
+  return {{"slowdown", prediction.slowdown},
+          {"doubt", prediction.doubt},
+          {"generation", prediction.generation},
+          {"shipped", prediction.shipped},
+          {"product", prediction.product},
+          {"made_for", prediction.made_for},
+          {"wants_tuning", prediction.wants_tuning()}};
 }
 
 std::string prediction_text(const Prediction& prediction) {
   const std::string from = prediction.shipped ? fmt::format("of {} that came with Hone", prediction.product)
                                               : fmt::format("of generation {}", prediction.generation);
-  return fmt::format("predicted by the portfolio {}: {:.2f}x the time that tuning this shape would reach, give or take {:.0f} %{}\n", from,
-                     prediction.slowdown, 100.0 * prediction.doubt, prediction.wants_tuning() ? "; this shape is worth tuning" : "");
+  const std::string made_for = prediction.made_for.empty() ? "" : fmt::format(", made for {}", prediction.made_for);
+  return fmt::format("predicted by the portfolio {}{}: {:.2f}x the time that tuning this shape would reach, give or take {:.0f} %{}\n",
+                     from, made_for, prediction.slowdown, 100.0 * prediction.doubt,
+                     prediction.wants_tuning() ? "; this shape is worth tuning" : "");
 }
 
 }  // namespace hone::cli

@@ -34,7 +34,7 @@ struct Implementation {
 /// Whether all constraints of the kernel hold.
 bool valid_for(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, const Configuration& configuration);
 
-/// Sum over the extents of |log(a / b)|: how far two shapes are apart, in factors.
+/// Sum over the extents of |log(a / b)|: how far two shapes are apart, in factors. 0 counts as 1.
 double shape_distance(const Shape& a, const Shape& b);
 
 /// The default, where that is not valid the configuration nearest to it. Errors: no configuration is valid.

@@ -192,7 +192,8 @@ std::vector<PortfolioPoint> read_points(const Json& json, const ShapeRange& rang
   return points;
 }
 
-Portfolio read(const Json& json) {
+/// All that precedes the members in a text.
+Portfolio read_head(const Json& json) {
   Portfolio read;
   read.operation = json.at("operation").get<std::string>();
   read.dtypes = json.at("dtypes").get<std::string>();
@@ -202,6 +203,11 @@ Portfolio read(const Json& json) {
   for (const Json& axis : json.at("range")) {
     read.range.axes.push_back(read_axis(axis));
   }
+  return read;
+}
+
+Portfolio read(const Json& json) {
+  Portfolio read = read_head(json);
   const Json& rule = json.at("rule");
   read.rule = {.reach = rule.at("reach").get<std::vector<double>>(),
                .spread = rule.at("spread").get<double>(),
@@ -338,6 +344,22 @@ std::string text(const Portfolio& portfolio) {
   return all + fmt::format("\n }},\n \"best_us\": {},\n \"floor_us\": {}\n}}\n", best.dump(), floor.dump());
 }
 
+namespace {
+
+Error unreadable(const std::exception& error) {
+  return {ErrorCode::kStore,
+          fmt::format("a portfolio cannot be read (hone portfolios --remake makes those of a store anew): {}", error.what())};
+}
+
+/// Whether code for one is as fast as code for the other, as far as their sizes tell: f16 and bf16.
+bool are_of_same_sizes(const DTypes& a, const DTypes& b) {
+  return std::ranges::equal(a.all(), b.all(), [](const NamedDType& one, const NamedDType& other) {
+    return one.name == other.name && size_of(one.dtype) == size_of(other.dtype) && is_integer(one.dtype) == is_integer(other.dtype);
+  });
+}
+
+}  // namespace
+
 Result<Portfolio> parse_portfolio(std::string_view text) {
   try {
     Portfolio portfolio = read(Json::parse(text));
@@ -346,9 +368,41 @@ Result<Portfolio> parse_portfolio(std::string_view text) {
     }
     return portfolio;
   } catch (const std::exception& error) {
-    return Error{ErrorCode::kStore,
-                 fmt::format("a portfolio cannot be read (hone portfolios --remake makes those of a store anew): {}", error.what())};
+    return unreadable(error);
   }
+}
+
+Result<Portfolio> parse_portfolio_head(std::string_view beginning) {
+  constexpr std::string_view kMembers = ",\n \"members\":";
+  try {
+    return read_head(Json::parse(std::string(beginning.substr(0, beginning.find(kMembers))) + "}"));
+  } catch (const std::exception& error) {
+    return unreadable(error);
+  }
+}
+
+double difference(const Portfolio& portfolio, const DTypes& dtypes, const Shape& shape) {
+  constexpr double kOtherDTypes = 0.25;
+  const double exact = exact_difference(portfolio.range, shape);
+  if (portfolio.dtypes == name(dtypes)) {
+    return exact;
+  }
+  const Result<DTypes> own = parse_dtypes(portfolio.dtypes);
+  return own && are_of_same_sizes(*own, dtypes) ? exact + kOtherDTypes : std::numeric_limits<double>::infinity();
+}
+
+std::string difference_text(const Portfolio& portfolio, const DTypes& dtypes, const Shape& shape) {
+  std::string all = portfolio.dtypes == name(dtypes) ? "" : portfolio.dtypes;
+  for (const RangeAxis& axis : portfolio.range.axes) {
+    const auto field = std::ranges::find(shape, axis.name, &Shape::value_type::first);
+    const bool differs = axis.exact && field != shape.end() && std::ranges::none_of(axis.parts, [&](const RangeAxis::Part& part) {
+                           return part.least <= field->second && field->second <= part.most;
+                         });
+    if (differs) {
+      all += fmt::format("{}{}", all.empty() ? "" : ", ", text(ShapeRange{{axis}}));
+    }
+  }
+  return all;
 }
 
 }  // namespace hone

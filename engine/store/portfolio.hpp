@@ -14,6 +14,7 @@
 
 #include "engine/device/launch_size.hpp"
 #include "engine/store/shape_range.hpp"
+#include "hone/dtypes.hpp"
 
 namespace hone {
 
@@ -91,5 +92,13 @@ double kept_us(double us);
 std::string text(const Portfolio& portfolio);
 /// Errors, kStore: what it lacks or where it contradicts itself.
 Result<Portfolio> parse_portfolio(std::string_view text);
+/// What it is for, and no members or points, of a text's beginning up to its members. Errors: as of a whole text.
+Result<Portfolio> parse_portfolio_head(std::string_view beginning);
+
+/// How much problems differ from those that a portfolio is for, in what makes their code other code: in exact axes as exact_difference()
+/// says, and in dtypes of the same sizes by 1/4. 0: not at all; infinite: in their fields, or in the sizes of dtypes, too.
+double difference(const Portfolio& portfolio, const DTypes& dtypes, const Shape& shape);
+/// What they are where those differ: "bf16, head=128".
+std::string difference_text(const Portfolio& portfolio, const DTypes& dtypes, const Shape& shape);
 
 }  // namespace hone

@@ -2,54 +2,15 @@
 // What portfolios say of a problem: those of the store, then those that came with Hone.
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
+#include "engine/store/loaded_portfolio.hpp"
 #include "engine/store/lookup.hpp"
-#include "engine/store/portfolio_rule.hpp"
 
 namespace hone {
-
-/// The texts of kernels_src/portfolios, as they were when Hone was built.
-std::vector<std::string> shipped_portfolio_texts();
-
-/// While it lives, other texts count as those that came with Hone: what a test gives, each compressed by gzip, which must live as long.
-/// Nobody may look anything up while one comes or goes.
-class ReplacedShippedPortfolios {
- public:
-  explicit ReplacedShippedPortfolios(std::span<const std::span<const unsigned char>> compressed);
-  ~ReplacedShippedPortfolios();
-  ReplacedShippedPortfolios(const ReplacedShippedPortfolios&) = delete;
-  ReplacedShippedPortfolios& operator=(const ReplacedShippedPortfolios&) = delete;
-
- private:
-  struct Before;
-  std::unique_ptr<Before> before_;
-};
-
-/// A portfolio with its rule. The same text is read once in a process.
-class LoadedPortfolio {
- public:
-  /// `digest`: of the text, or of those that it was made of.
-  LoadedPortfolio(Portfolio portfolio, std::string digest) : portfolio_(std::move(portfolio)), digest_(std::move(digest)) {}
-
-  [[nodiscard]] const Portfolio& portfolio() const { return portfolio_; }
-  [[nodiscard]] const std::string& digest() const { return digest_; }
-  /// Made when it is first asked for: one that serves together with others is not asked.
-  [[nodiscard]] const PortfolioRule& rule() const;
-
- private:
-  Portfolio portfolio_;
-  std::string digest_;
-  mutable std::once_flag made_;
-  mutable std::optional<PortfolioRule> rule_;
-};
-Result<std::shared_ptr<const LoadedPortfolio>> load_portfolio(std::string_view text);
 
 /// The portfolios that came with Hone and may serve the device, one for an operation, dtypes and a range: that made on this product, or on
 /// the other of its architecture whose name begins with most of the same words, with the members and measurements of those made on others.
@@ -70,21 +31,24 @@ struct PortfolioPick {
 
 /// The legal member that the rule expects to be fastest and that was not withdrawn from the problem; of the newest portfolio in whose range
 /// the problem lies, else of the nearest within a factor of 2; of those that came with Hone one made on this product, else on another of
-/// its architecture, that whose name begins with most of the same words, with what was measured on others of it. Nothing where there is
+/// its architecture, that whose name begins with most of the same words, with what was measured on others of it. Where none is for such
+/// problems, one serves that is for those that differ least in what makes their code other code: see difference(). Nothing where there is
 /// none, and `why` says why one that there is was passed over: it was made of another version of a kernel. `store` may be null. Errors: the
 /// store fails.
 Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& operation, std::span<const Implementation> implementations,
                                                           const DeviceInfo& device, Store* store, const Lookup& lookup, std::string& why);
 
 /// Reads what came with Hone for the operation of a kernel and such problems: the first lookup would, for longer than a lookup should take.
-/// Of the problem's shape counts only what portfolios have one value of, as a layout.
+/// Of the problem's shape counts only what portfolios have one value of, as a layout. Where none is for such problems: what is for similar
+/// ones.
 void read_shipped_portfolios(const KernelSpec& spec, const Problem& like, const DeviceInfo& device);
 
 /// The shape in the order of the range's axes.
 Shape ordered_as(const ShapeRange& range, const Shape& shape);
 
 /// The legal members of kernel `spec`, of any portfolio that came with Hone for this product or other ones, what is named most like it
-/// first: of each the best expected first, at most `most`. What a search of a problem begins with.
+/// first: of each the best expected first, at most `most`. Where none for such problems has any, of those for similar ones. What a search
+/// of a problem begins with.
 std::vector<Configuration> shipped_proposals(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, std::size_t most);
 
 }  // namespace hone

@@ -12,6 +12,7 @@
 namespace hone {
 namespace {
 
+constexpr double kApart = std::numeric_limits<double>::infinity();
 constexpr std::string_view kTo = "..";
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -143,6 +144,16 @@ std::int64_t draw_extent(const RangeAxis& axis, double where, double how) {
   return aligned(std::clamp(extent, part.least, part.most), how, part);
 }
 
+/// How much two values of an exact axis differ.
+double difference(std::int64_t a, std::int64_t b) {
+  constexpr double kOther = 0.5, kMostPowers = 3.0;  // as of configurations, in a portfolio's rule
+  if (a == b) {
+    return 0.0;
+  }
+  const double factor = a > 0 && b > 0 ? std::abs(std::log2(static_cast<double>(a) / static_cast<double>(b))) : kMostPowers;
+  return kOther + (1.0 - kOther) * std::min(1.0, factor / kMostPowers);
+}
+
 }  // namespace
 
 std::int64_t RangeAxis::least() const { return std::ranges::min_element(parts, {}, &Part::least)->least; }
@@ -170,27 +181,40 @@ std::string text(const ShapeRange& range) {
   return all;
 }
 
-double distance(const ShapeRange& range, const Shape& shape) {
-  constexpr double kApart = std::numeric_limits<double>::infinity();
-  if (shape.size() != range.axes.size()) {
-    return kApart;
-  }
-  double farthest = 0.0;
+double extents_outside(const ShapeRange& range, const Shape& shape) {
+  const auto logarithm = [](std::int64_t extent) { return std::log2(static_cast<double>(std::max<std::int64_t>(1, extent))); };
+  double farthest = shape.size() == range.axes.size() ? 0.0 : kApart;
   for (const RangeAxis& axis : range.axes) {
     const auto field = std::ranges::find(shape, axis.name, &Shape::value_type::first);
     if (field == shape.end()) {
       return kApart;
     }
-    const std::int64_t extent = field->second;
-    const auto is_value = [&](const RangeAxis::Part& part) { return part.least <= extent && extent <= part.most; };
-    if (axis.exact && std::ranges::none_of(axis.parts, is_value)) {
-      return kApart;
+    if (!axis.exact) {
+      farthest =
+          std::max({farthest, logarithm(axis.least()) - logarithm(field->second), logarithm(field->second) - logarithm(axis.most())});
     }
-    const auto value = static_cast<double>(extent);
-    farthest = std::max(farthest, std::log2(static_cast<double>(axis.least()) / value));
-    farthest = std::max(farthest, std::log2(value / static_cast<double>(axis.most())));
   }
   return farthest;
+}
+
+double exact_difference(const ShapeRange& range, const Shape& shape) {
+  double sum = shape.size() == range.axes.size() ? 0.0 : kApart;
+  for (const RangeAxis& axis : range.axes) {
+    const auto field = std::ranges::find(shape, axis.name, &Shape::value_type::first);
+    if (field == shape.end()) {
+      return kApart;
+    }
+    double nearest = axis.exact ? kApart : 0.0;
+    for (const RangeAxis::Part& part : axis.parts) {
+      nearest = std::min(nearest, difference(field->second, std::clamp(field->second, part.least, part.most)));
+    }
+    sum += nearest;
+  }
+  return sum;
+}
+
+double distance(const ShapeRange& range, const Shape& shape) {
+  return exact_difference(range, shape) > 0.0 ? kApart : extents_outside(range, shape);
 }
 
 Shape draw(const ShapeRange& range, std::uint64_t index) {

@@ -41,6 +41,11 @@ std::string text(const ShapeRange& range);
 /// How far a shape is outside: the largest factor by which an extent is beyond its axis, as a logarithm to the base 2. 0: inside; infinite:
 /// an exact axis has another value, or the fields are others.
 double distance(const ShapeRange& range, const Shape& shape);
+/// The same of the extents alone, whatever the exact axes say.
+double extents_outside(const ShapeRange& range, const Shape& shape);
+/// How much a shape differs in exact axes. Each that does not have its value counts: 1/2 and, between numbers above 0, 1/6 for each power
+/// of two to the nearest value, at most three of them; else 1. 0: in none; infinite: the fields are others.
+double exact_difference(const ShapeRange& range, const Shape& shape);
 
 /// The point `index` of a sequence that fills the range evenly in log space. About half of the extents are no multiples of 8, the others
 /// are multiples of 8 to 128.

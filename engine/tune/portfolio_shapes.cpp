@@ -33,18 +33,6 @@ Work work_of(const KernelSpec& spec, const Problem& problem) {
   return {bytes ? bytes->real() : 0.0, flops ? flops->real() : 0.0};
 }
 
-PortfolioShapes::PortfolioShapes(const PortfolioRequest& request) : request_(request) {
-  const auto is_of_configuration = [](const std::string& variable) { return variable.starts_with("c."); };
-  for (const KernelSpec* const spec : request.operation->implementations) {
-    Demands& own = demands_.emplace_back(Demands{spec, {}});
-    for (const Constraint& constraint : spec->constraints) {
-      if (std::ranges::none_of(constraint.condition.variables(), is_of_configuration)) {
-        own.of_problem.push_back(&constraint.condition);
-      }
-    }
-  }
-}
-
 Result<Problem> PortfolioShapes::problem_at(const Shape& shape) const {
   return make_problem(*request_.operation->definition, request_.dtypes, shape);
 }
@@ -131,16 +119,17 @@ bool PortfolioShapes::is_new(const Shape& shape, const PortfolioTable& measured)
   return !measured.holds(shape) && !refused_.contains(text(shape));
 }
 
+/// What depends on the configuration cannot be evaluated without one.
 bool PortfolioShapes::may_be_legal(const Problem& problem) const {
-  return std::ranges::any_of(demands_, [&](const Demands& kernel) {
-    const Result<Problem> own = problem_for(*kernel.spec, problem);
+  return std::ranges::any_of(request_.operation->implementations, [&](const KernelSpec* kernel) {
+    const Result<Problem> own = problem_for(*kernel, problem);
     if (!own) {
       return false;
     }
     Bindings bound = bindings(*own);
     bound.merge(bindings(request_.common.device.info));
-    return std::ranges::none_of(kernel.of_problem, [&](const Expression* demanded) {
-      const Result<Value> met = demanded->evaluate(bound);
+    return std::ranges::none_of(kernel->constraints, [&](const Constraint& constraint) {
+      const Result<Value> met = constraint.condition.evaluate(bound);
       return met && !met->boolean();
     });
   });

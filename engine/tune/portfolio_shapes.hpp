@@ -22,7 +22,7 @@ double amount_of(const Work& work, double flops_for_byte = 20.0);
 
 class PortfolioShapes {
  public:
-  explicit PortfolioShapes(const PortfolioRequest& request);
+  explicit PortfolioShapes(const PortfolioRequest& request) : request_(request) {}
 
   [[nodiscard]] Result<Problem> problem_at(const Shape& shape) const;
   /// The next shape of a sequence that fills the range evenly, its large end more, without the measured and the refused ones, where a
@@ -52,18 +52,12 @@ class PortfolioShapes {
   [[nodiscard]] double seconds_for_trials(double session_seconds) const;
   [[nodiscard]] bool is_worth_a_session(const Problem& problem, double session_seconds) const;
   [[nodiscard]] bool is_new(const Shape& shape, const PortfolioTable& measured) const;
-  /// Whether no kernel says of the shape itself, whatever the configuration, that it has no answer: as for queries without keys.
+  /// Whether a kernel has no constraint that does not hold there whatever the configuration: as for queries without keys.
   [[nodiscard]] bool may_be_legal(const Problem& problem) const;
   [[nodiscard]] Shape next_of_sequence();
   [[nodiscard]] std::optional<Shape> drawn(double session_seconds, const PortfolioTable& measured);
 
   const PortfolioRequest& request_;
-  /// Of a kernel: what it demands of a problem alone.
-  struct Demands {
-    const KernelSpec* spec = nullptr;
-    std::vector<const Expression*> of_problem;
-  };
-  std::vector<Demands> demands_;
   std::set<std::string> refused_;
   std::deque<Shape> waiting_;      ///< drawn, and measured by no session yet
   std::deque<Shape> for_surveys_;  ///< drawn, and not worth a session

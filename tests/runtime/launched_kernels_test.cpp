@@ -8,7 +8,7 @@
 #include "engine/kernel/static_fields.hpp"
 #include "engine/runtime/launch_plan.hpp"
 #include "engine/store/lookup.hpp"
-#include "engine/store/portfolio_lookup.hpp"
+#include "engine/store/shipped_portfolios.hpp"
 #include "tests/hopper.hpp"
 
 namespace hone {

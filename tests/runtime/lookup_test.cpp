@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
 
 #include "engine/kernel/builtin_kernels.hpp"
@@ -66,6 +67,9 @@ class Fixture {
 TEST_CASE("shapes are as far apart as their factors") {
   CHECK(shape_distance({{"a", 8}, {"b", 2}}, {{"a", 8}, {"b", 2}}) == 0.0);
   CHECK(shape_distance({{"a", 8}}, {{"a", 4}}) == doctest::Approx(shape_distance({{"a", 8}}, {{"a", 16}})));
+  CHECK(shape_distance({{"window", 0}, {"keys", 8}}, {{"window", 0}, {"keys", 8}}) == 0.0);  // a field may be 0
+  CHECK(shape_distance({{"window", 0}, {"keys", 8}}, {{"window", 0}, {"keys", 16}}) == doctest::Approx(std::log(2.0)));
+  CHECK(shape_distance({{"window", 0}}, {{"window", 8}}) == doctest::Approx(std::log(8.0)));
 }
 
 TEST_CASE("without a store the default is chosen, and it is valid") {

@@ -9,6 +9,7 @@
 #include "engine/kernel/builtin_kernels.hpp"
 #include "engine/plugin/registry.hpp"
 #include "engine/store/operation_lookup.hpp"
+#include "engine/store/shipped_portfolios.hpp"
 #include "tests/portfolio_cells.hpp"
 #include "tests/runtime/engine_fixture.hpp"
 #include "tests/shipped_portfolio.hpp"
@@ -387,8 +388,8 @@ TEST_CASE("a portfolio that came with Hone and is damaged is found when it is re
   PortfolioFixture fixture;
   Shipped cut(fixture.made), damaged(fixture.made);
   cut.compressed.resize(20);
-  CHECK_THROWS_AS(ReplacedShippedPortfolios(std::array{cut.span()}), ContractError);
-  damaged.compressed.resize(damaged.compressed.size() - 12);  // its first lines can be read
+  CHECK_THROWS_AS(ReplacedShippedPortfolios(std::array{cut.span()}), ContractError);  // what it is for cannot be read
+  damaged.compressed.resize(damaged.compressed.size() - 12);                          // its first lines can be read
   fixture.made.operation = "softmax";
   const Shipped whole(fixture.made);
   const ReplacedShippedPortfolios replaced(std::array{damaged.span(), whole.span()});
@@ -410,26 +411,84 @@ TEST_CASE("what came with Hone is read when a kernel is bound, of that kernel al
   CHECK(engine.bind("row_sum", DType::kBF16, {"rows"}, {{"cols", 64}}).ok());
 }
 
-TEST_CASE("portfolios that came with Hone fit its kernels") {
-  for (const std::string& source : shipped_portfolio_texts()) {
-    const Portfolio portfolio = parse_portfolio(source).value();
-    CAPTURE(portfolio.operation);
-    CHECK_FALSE(portfolio.members.empty());
-    CHECK_FALSE(portfolio.points.empty());
-    CHECK(text(portfolio) == source);
-    for (const PortfolioMember& member : portfolio.members) {
-      const KernelSpec& spec = *find_builtin_kernel(member.kernel).value();
-      CHECK(parse_configuration(spec.parameters, member.configuration).ok());
-      CHECK(portfolio.sources.at(member.kernel) == spec.source_hash);
+TEST_CASE("where no portfolio is for such problems, one for the most similar ones serves, and says so") {
+  PortfolioFixture fixture;
+  fixture.made.dtypes = "bf16";
+  const Shipped similar(fixture.made);
+  const ReplacedShippedPortfolios replaced(std::array{similar.span()});
+  const auto chosen = [&](DType dtype, std::int64_t cols = 64) {
+    const Problem problem = make_problem(fixture.spec, dtype, {{"rows", 30}, {"cols", cols}}).value();
+    return choose(fixture.spec, problem, fixture.device, fixture.store.get()).value();
+  };
+  const Choice own = chosen(DType::kBF16), other = chosen(DType::kF16);
+  REQUIRE(own.prediction);
+  REQUIRE(other.prediction);
+  CHECK(other.source == Source::kPredicted);
+  CHECK(fixture.config(other) == fixture.few);
+  CHECK(own.prediction->made_for.empty());
+  CHECK(other.prediction->made_for == "bf16");
+  CHECK(other.prediction->doubt > own.prediction->doubt);
+  CHECK(other.why.empty());
+  CHECK(chosen(DType::kF32).source == Source::kDefault);        // of another size
+  CHECK(chosen(DType::kF16, 1000).source == Source::kDefault);  // too far from its range
+
+  CHECK(shipped_proposals(fixture.spec, make_problem(fixture.spec, DType::kF16, {{"rows", 30}, {"cols", 64}}).value(), fixture.device, 4)
+            .size() == 2);
+
+  fixture.made.dtypes = "f16";  // what is for such problems comes first, wherever it comes from
+  std::swap(fixture.made.members[0], fixture.made.members[1]);
+  const Shipped exact(fixture.made);
+  const ReplacedShippedPortfolios both(std::array{similar.span(), exact.span()});
+  CHECK(fixture.config(chosen(DType::kF16)) == fixture.many);
+  CHECK(chosen(DType::kF16).prediction->made_for.empty());
+}
+
+TEST_CASE("of a store's portfolios that for the most similar problems serves where none is for such") {
+  PortfolioFixture fixture;
+  const KernelSpec& spec = *find_builtin_kernel("gemm").value();
+  const auto put = [&](const char* range, const std::string& configuration) {
+    Portfolio made = fixture.made;
+    made.operation = "gemm";
+    made.dtypes = "f32";
+    made.sources = {{"gemm", spec.source_hash}};
+    made.range = parse_range(spec, range).value();
+    made.members = {{"gemm", configuration}};
+    made.points.clear();
+    for (const std::int64_t m : {1, 64, 1024}) {
+      Shape shape;
+      for (const RangeAxis& axis : made.range.axes) {
+        shape.emplace_back(axis.name, axis.varies() ? m : axis.least());
+      }
+      made.points.push_back({shape, 5.0, 5.0, test::cells({1.0})});
     }
-    // Of several of an operation, one holds a shape.
-    const Shape& shape = portfolio.points.front().shape;
-    CHECK(std::ranges::count_if(shipped_portfolio_texts(), [&](const std::string& other) {
-            const Portfolio one = parse_portfolio(other).value();
-            return one.operation == portfolio.operation && one.dtypes == portfolio.dtypes && one.product == portfolio.product &&
-                   distance(one.range, shape) == 0.0;
-          }) == 1);
-  }
+    PortfolioKey key = portfolio_key("gemm", DType::kF32, fixture.device);
+    key.range = range;
+    REQUIRE(fixture.store->put_portfolio(key, text(made)).ok());
+  };
+  const auto problem = [&](std::int64_t layout, std::int64_t activation) {
+    return make_problem(spec, DType::kF32, {{"m", 32}, {"n", 64}, {"k", 64}, {"layout", layout}, {"activation", activation}}).value();
+  };
+  const auto chosen = [&](std::int64_t layout, std::int64_t activation) {
+    const Implementation only{&spec, problem(layout, activation)};
+    std::string why;
+    return pick_from_portfolios("gemm", {&only, 1}, fixture.device, fixture.store.get(), {}, why).value();
+  };
+  Bindings bound = bindings(problem(1, 1));
+  bound.merge(bindings(fixture.device));
+  const SearchSpace space = SearchSpace::build(spec.parameters, spec.constraints, bound).value();
+  const std::string first = text(spec.parameters, space.at(0));
+  const std::string second = text(spec.parameters, default_for(spec, problem(4, 3), fixture.device).value());
+  REQUIRE(first != second);
+  CHECK_FALSE(chosen(1, 3));
+  put("m=1..1024,n=64,k=64", first);
+  put("m=1..1024,n=64,k=64,layout=2", second);
+  const auto configuration = [&](const std::optional<PortfolioPick>& one) { return text(spec.parameters, one.value().configuration); };
+  CHECK(configuration(chosen(1, 1)) == first);
+  CHECK(configuration(chosen(1, 3)) == first);
+  CHECK(chosen(1, 3)->prediction.made_for == "activation=1");
+  CHECK(configuration(chosen(2, 3)) == second);
+  CHECK(configuration(chosen(4, 1)) == second);  // a factor of two, not of four
+  CHECK(chosen(4, 3)->prediction.made_for == "layout=2, activation=1");
 }
 
 }  // namespace hone

@@ -11,6 +11,7 @@
 
 #include "engine/reader/kernel_file.hpp"
 #include "engine/store/portfolio_lookup.hpp"
+#include "engine/store/shipped_portfolios.hpp"
 #include "tests/portfolio_cells.hpp"
 #include "tests/shipped_portfolio.hpp"
 #include "tests/twice_kernel.hpp"

@@ -1,0 +1,40 @@
+#pragma once
+// A portfolio that was read, with its rule. What was read once is kept in the process.
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "engine/store/portfolio_rule.hpp"
+
+namespace hone {
+
+class LoadedPortfolio {
+ public:
+  /// `digest`: of the text, or of those that it was made of.
+  LoadedPortfolio(Portfolio portfolio, std::string digest) : portfolio_(std::move(portfolio)), digest_(std::move(digest)) {}
+
+  [[nodiscard]] const Portfolio& portfolio() const { return portfolio_; }
+  [[nodiscard]] const std::string& digest() const { return digest_; }
+  /// Made when it is first asked for: one that serves together with others is not asked.
+  [[nodiscard]] const PortfolioRule& rule() const;
+
+ private:
+  Portfolio portfolio_;
+  std::string digest_;
+  mutable std::once_flag made_;
+  mutable std::optional<PortfolioRule> rule_;
+};
+
+/// Errors, kStore: as of parse_portfolio().
+Result<std::shared_ptr<const LoadedPortfolio>> load_portfolio(std::string_view text);
+
+/// The first one, with the members and the measurements of the others, which are for the same operation, dtypes and range on other
+/// products: what is fast there is fast here, more often than not. At least one.
+std::shared_ptr<const LoadedPortfolio> together(std::span<const std::shared_ptr<const LoadedPortfolio>> all);
+
+}  // namespace hone
