@@ -3,7 +3,7 @@
 #
 #   bench/make_portfolios.sh HONE FOLDER [SHARE [NAME...]]
 #
-# FOLDER gets the store and NAME.json for kernels_src/portfolios/DEVICE. SHARE of the budgets below (default 1), of about 27
+# FOLDER gets the store and NAME.json for kernels_src/portfolios/DEVICE. SHARE of the budgets below (default 1), of about 67
 # minutes in all. NAME: only these (softmax.f32). An operation that fails does not end the run.
 set -u
 if [[ $# -lt 2 ]]; then
@@ -31,4 +31,20 @@ rmsnorm bf16 rmsnorm.bf16 150 rows=1..65536,cols=1..131072
 matmul bf16 matmul.bf16 250 m=1..16384,n=16..16384,k=16..16384
 matmul bf16 matmul.bf16.weights 250 m=1..16384,n=16..16384,k=16..16384,layout=2
 matmul f32 matmul.f32 150 m=1..8192,n=16..16384,k=16..16384
+attention bf16 attention.bf16 300 batch=1..64,heads=1..64,group=1|4|8,queries=1..16384,keys=16..16384
+attention bf16 attention.bf16.head64 240 batch=1..64,heads=1..64,group=1|4|8,queries=1..16384,keys=16..16384,head=64
+attention bf16 attention.bf16.full 240 batch=1..64,heads=1..64,group=1|4|8,queries=1..16384,keys=16..16384,causal=0
+attention bf16 attention.bf16.packed 120 batch=1..64,heads=1..32,group=1|4|8,queries=64..32768,keys=64..32768,packed=1,varied=50
+attention_fp8 bf16 attention_fp8.bf16 150 batch=1..64,heads=1..64,group=1|4|8,queries=1..16384,keys=16..16384
+decode T=bf16,KV=bf16 decode.bf16 330 sequences=1..256,heads=1..16,group=1..16,queries=1..8,longest=32..65536,varied=0|50,page=16|64|256|4096|32768
+decode T=bf16,KV=e4m3 decode.e4m3 240 sequences=1..256,heads=1..16,group=1..16,queries=1..8,longest=32..65536,varied=0|50,page=16|64|256|4096|32768
+decode_latent bf16 decode_latent.bf16 150 sequences=1..256,heads=8..128,queries=1..8,longest=32..65536,varied=0|50,page=16|64|256|4096|32768
+rope_append bf16 rope_append.bf16 90 tokens=1..32768,heads=1..32,group=1..16,positions=32..65536,slots=64..131072
+residual_rmsnorm bf16 residual_rmsnorm.bf16 150 rows=1..65536,cols=1..131072
+bias_gelu bf16 bias_gelu.bf16 80 rows=1..65536,cols=1..131072
+row_sum bf16 row_sum.bf16 90 rows=1..65536,cols=1..131072
+transpose bf16 transpose.bf16 60 rows=1..65536,cols=1..65536
+full_sum f32 full_sum.f32 50 n=1..268435456
+scan f32 scan.f32 80 n=1..268435456
+copy f32 copy.f32 40 n=1..268435456
 JOBS

@@ -283,10 +283,55 @@ Result<Output> remake(const cxxopts::ParseResult& arguments) {
   return output;
 }
 
+void add_warmed(Output& output, const Portfolio& portfolio, const std::string& dtypes, const std::string& made_for,
+                const WarmReport& report) {
+  output.json["portfolios"].push_back({{"operation", portfolio.operation},
+                                       {"dtype", dtypes},
+                                       {"product", portfolio.product},
+                                       {"made_for", made_for},
+                                       {"member_count", report.members},
+                                       {"compiled", report.compiled},
+                                       {"failures", report.failures}});
+  output.text +=
+      fmt::format("{} {}{}: {} configurations, {} compiled now\n", portfolio.operation, dtypes,
+                  made_for.empty() ? "" : fmt::format(", of the portfolio made for {}", made_for), report.members, report.compiled);
+  for (const std::string& failure : report.failures) {
+    output.text += fmt::format("  {}\n", failure.substr(0, failure.find('\n')));
+  }
+  output.exit_code = report.failures.empty() ? output.exit_code : 1;
+}
+
+/// --shape: what serves such problems.
+Result<Output> warm_for(const cxxopts::ParseResult& arguments, const Registry::Found& device, Store& store) {
+  const Names names = arguments.count("operations") > 0 ? arguments["operations"].as<Names>() : Names();
+  if (names.size() != 1 || arguments.count("product") + arguments.count("range") + arguments.count("generation") > 0) {
+    return Error{ErrorCode::kInvalidArgument, "--shape needs one operation, and names what it takes by itself, with --dtype"};
+  }
+  HONE_ASSIGN(const Operation operation, operation_named(names.front()));
+  const KernelSpec& definition = *operation.definition;
+  HONE_ASSIGN(const DTypes dtypes, choose_dtypes(definition, arguments.count("dtype") > 0 ? arguments["dtype"].as<std::string>() : ""));
+  HONE_ASSIGN(const Shape shape, parse_shape(definition, arguments["shape"].as<std::string>()));
+  HONE_ASSIGN(const Problem problem, make_problem(definition, dtypes, shape));
+  HONE_ASSIGN(const std::vector<Implementation> implementations, implementations_for(operation, problem));
+  HONE_ASSIGN(const std::optional<Portfolio> serves, serving_portfolio(operation.name, implementations, device.info, &store));
+  Output output{{{"device", device.info.id}, {"product", device.info.product}, {"portfolios", Json::array()}}, "", 0};
+  if (!serves) {
+    return Error{ErrorCode::kNotFound,
+                 fmt::format("no portfolio serves {} {} {} on {}: hone tune {} --dtype {} --shapes ... makes one", operation.name,
+                             name(dtypes), text(problem.shape), device.info.product, operation.name, name(dtypes))};
+  }
+  HONE_ASSIGN(const WarmReport report, warm(*serves, operation, problem, device, store, 0));
+  add_warmed(output, *serves, name(dtypes), difference_text(*serves, dtypes, problem.shape), report);
+  return output;
+}
+
 Result<Output> warm_all(const cxxopts::ParseResult& arguments) {
   HONE_TRY(load_plugins(arguments));
   HONE_ASSIGN(const Registry::Found device, find_device(arguments));
   HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(store_path(arguments), StoreMode::kReadWrite));
+  if (arguments.count("shape") > 0) {
+    return warm_for(arguments, device, *store);
+  }
   std::size_t unreadable = 0;
   HONE_ASSIGN(std::vector<KnownPortfolio> all, known_portfolios(arguments, store.get(), unreadable));
   Output output{{{"device", device.info.id}, {"product", device.info.product}, {"portfolios", Json::array()}}, "", 0};
@@ -303,22 +348,10 @@ Result<Output> warm_all(const cxxopts::ParseResult& arguments) {
   }
   for (const Portfolio& portfolio : serving) {
     const Result<Operation> operation = operation_named(portfolio.operation);
-    if (!operation) {
-      continue;
+    if (operation) {
+      HONE_ASSIGN(const WarmReport report, warm(portfolio, *operation, device, *store, 0));
+      add_warmed(output, portfolio, portfolio.dtypes, "", report);
     }
-    HONE_ASSIGN(const WarmReport report, warm(portfolio, *operation, device, *store, 0));
-    output.json["portfolios"].push_back({{"operation", portfolio.operation},
-                                         {"dtype", portfolio.dtypes},
-                                         {"product", portfolio.product},
-                                         {"member_count", report.members},
-                                         {"compiled", report.compiled},
-                                         {"failures", report.failures}});
-    output.text +=
-        fmt::format("{} {}: {} configurations, {} compiled now\n", portfolio.operation, portfolio.dtypes, report.members, report.compiled);
-    for (const std::string& failure : report.failures) {
-      output.text += fmt::format("  {}\n", failure.substr(0, failure.find('\n')));
-    }
-    output.exit_code = report.failures.empty() ? output.exit_code : 1;
   }
   if (output.json["portfolios"].empty()) {
     output.text += fmt::format("no portfolio is for {}; hone portfolios lists what there is\n", device.info.product);
@@ -361,7 +394,10 @@ int warm_up(int argc, char** argv) {
   add_selection(options);
   add_store_option(options);
   add_plugin_option(options);
-  options.add_options()("device", "cuda:0, cpu, ... (default: the best present)", cxxopts::value<std::string>(), "ID");
+  options.add_options()("device", "cuda:0, cpu, ... (default: the best present)", cxxopts::value<std::string>(), "ID")(
+      "shape",
+      "of one operation: what serves such problems, of --dtype and with these STATIC fields, also where it was made for similar ones",
+      cxxopts::value<std::string>(), "SHAPE");
   return run_verb(options, argc, argv, warm_all);
 }
 

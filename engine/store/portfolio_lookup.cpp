@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <tuple>
 #include <utility>
 
@@ -110,8 +111,11 @@ bool may_serve(const Loaded& from, const Question& question, std::string& why) {
   return reason.empty();
 }
 
+/// Of a portfolio that may serve, its generation in the store (none: it came with Hone); says whether that was enough.
+using Visit = std::function<bool(const LoadedPortfolio& portfolio, std::optional<std::int64_t> generation)>;
+
 /// The portfolios whose problems and whose range are nearest come first, of several that hold it the newest.
-Result<std::optional<PortfolioPick>> pick_of_store(PortfolioKey key, const Question& question, Store& store, std::string& why) {
+Result<bool> visit_store(PortfolioKey key, const Question& question, Store& store, std::string& why, const Visit& visit) {
   key.dtypes = question.asked == Asked::kSame ? key.dtypes : "";
   HONE_ASSIGN(const std::vector<StoredPortfolio> stored, store.find_portfolios(key));
   std::vector<std::pair<Loaded, std::int64_t>> all;
@@ -127,34 +131,38 @@ Result<std::optional<PortfolioPick>> pick_of_store(PortfolioKey key, const Quest
     const Portfolio& portfolio = one.first->portfolio();
     return std::tuple(question.difference(portfolio), extents_outside(portfolio.range, question.shape()), -one.second);
   });
-  for (const auto& [loaded, generation] : all) {
-    std::optional<PortfolioPick> picked = may_serve(loaded, question, why) ? pick(*loaded, question) : std::nullopt;
-    if (picked) {
-      picked->prediction.generation = generation;
-      return picked;
-    }
-  }
-  return std::optional<PortfolioPick>();
+  return std::ranges::any_of(all, [&](const auto& one) { return may_serve(one.first, question, why) && visit(*one.first, one.second); });
 }
 
 /// Those for problems that differ least come first; made on this product, then on others.
-std::optional<PortfolioPick> pick_of_shipped(const PortfolioKey& key, const Question& question, std::string& why) {
+bool visit_shipped(const PortfolioKey& key, const Question& question, std::string& why, const Visit& visit) {
   std::vector<ShippedGroup> groups = shipped_groups(key.operation, key.device, question.device.architecture);
   std::erase_if(groups, [&](const ShippedGroup& group) { return !question.is_for(group.front()->head()); });
   std::ranges::stable_sort(groups, {}, [&](const ShippedGroup& group) { return question.difference(group.front()->head()); });
-  for (const ShippedGroup& group : groups) {
+  return std::ranges::any_of(groups, [&](const ShippedGroup& group) {
     std::vector<Loaded> all = loaded(group);
     std::erase_if(all, [&](const Loaded& one) { return !may_serve(one, question, why); });
-    std::optional<PortfolioPick> picked = all.empty() ? std::nullopt : pick(*together(all), question);
-    if (picked) {
-      picked->prediction.shipped = true;
-      if (all.front()->portfolio().product != key.device) {
-        picked->prediction.doubt = std::hypot(picked->prediction.doubt, kElsewhere);
+    return !all.empty() && visit(*together(all), std::nullopt);
+  });
+}
+
+/// In the order in which they serve: those for such problems of the store, then those that came with Hone, then those for similar ones.
+Result<void> visit_all(const PortfolioKey& key, Question& question, Store* store, std::string& why, const Visit& visit) {
+  std::string of_similar;  // why those for other problems do not serve is of no interest
+  for (const Asked asked : {Asked::kSame, Asked::kSimilar}) {
+    question.asked = asked;
+    std::string& reason = asked == Asked::kSame ? why : of_similar;
+    if (store != nullptr) {
+      HONE_ASSIGN(const bool is_enough, visit_store(key, question, *store, reason, visit));
+      if (is_enough) {
+        return {};
       }
-      return picked;
+    }
+    if (key.purpose == Purpose() && visit_shipped(key, question, reason, visit)) {
+      return {};
     }
   }
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace
@@ -235,20 +243,32 @@ Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& ope
     HONE_ASSIGN(std::vector<std::string> own, store->withdrawn_configurations(record_key(*spec, problem, device, lookup.purpose)));
     question.withdrawn.push_back(std::move(own));
   }
-  std::string of_similar;  // why those for other problems do not serve is of no interest
-  for (question.asked = Asked::kSame;; question.asked = Asked::kSimilar) {
-    std::string& reason = question.asked == Asked::kSame ? why : of_similar;
-    if (store != nullptr) {
-      HONE_ASSIGN(std::optional<PortfolioPick> picked, pick_of_store(key, question, *store, reason));
-      if (picked) {
-        return picked;
+  std::optional<PortfolioPick> picked;
+  HONE_TRY(visit_all(key, question, store, why, [&](const LoadedPortfolio& portfolio, std::optional<std::int64_t> generation) {
+    picked = pick(portfolio, question);
+    if (picked) {
+      picked->prediction.generation = generation.value_or(0);
+      picked->prediction.shipped = !generation;
+      if (!generation && portfolio.portfolio().product != key.device) {
+        picked->prediction.doubt = std::hypot(picked->prediction.doubt, kElsewhere);
       }
     }
-    std::optional<PortfolioPick> picked = lookup.purpose == Purpose() ? pick_of_shipped(key, question, reason) : std::nullopt;
-    if (picked || question.asked == Asked::kSimilar) {
-      return picked;
-    }
-  }
+    return picked.has_value();
+  }));
+  return picked;
+}
+
+Result<std::optional<Portfolio>> serving_portfolio(const std::string& operation, std::span<const Implementation> implementations,
+                                                   const DeviceInfo& device, Store* store) {
+  std::optional<Portfolio> serves;
+  std::string why;
+  Question question{implementations, device};
+  HONE_TRY(visit_all(portfolio_key(operation, question.dtypes(), device), question, store, why,
+                     [&](const LoadedPortfolio& portfolio, std::optional<std::int64_t>) {
+                       serves = portfolio.portfolio();
+                       return true;
+                     }));
+  return serves;
 }
 
 /// For such problems, or where there are none for those that differ least.

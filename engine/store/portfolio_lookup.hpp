@@ -38,6 +38,10 @@ struct PortfolioPick {
 Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& operation, std::span<const Implementation> implementations,
                                                           const DeviceInfo& device, Store* store, const Lookup& lookup, std::string& why);
 
+/// The portfolio that is asked first: whose members a program may need for such problems. Errors: the store fails.
+Result<std::optional<Portfolio>> serving_portfolio(const std::string& operation, std::span<const Implementation> implementations,
+                                                   const DeviceInfo& device, Store* store);
+
 /// Reads what came with Hone for the operation of a kernel and such problems: the first lookup would, for longer than a lookup should take.
 /// Of the problem's shape counts only what portfolios have one value of, as a layout. Where none is for such problems: what is for similar
 /// ones.

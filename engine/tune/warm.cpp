@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/kernel/configuration_text.hpp"
+#include "engine/kernel/static_fields.hpp"
 #include "engine/store/lookup.hpp"
 #include "engine/tune/compile_missing.hpp"
 
@@ -16,6 +17,22 @@ Result<Problem> any_problem(const Portfolio& portfolio, const KernelSpec& defini
   HONE_ASSIGN(const DTypes dtypes, choose_dtypes(definition, portfolio.dtypes));
   const Shape shape = portfolio.points.empty() ? draw(portfolio.range, 0) : portfolio.points.front().shape;
   return make_problem(definition, dtypes, shape);
+}
+
+/// Whether the configuration may be legal for some extents, as far as dtypes and STATIC fields tell.
+bool may_be_legal(const KernelSpec& spec, const Problem& like, const DeviceInfo& device, const Configuration& configuration) {
+  Bindings bound = bindings(like);
+  for (const auto& [name, extent] : like.shape) {
+    if (!is_compiled_in(spec, name)) {
+      bound.erase("p." + name);
+    }
+  }
+  bound.merge(bindings(spec.parameters, configuration));
+  bound.merge(bindings(device));
+  return std::ranges::none_of(spec.constraints, [&](const Constraint& constraint) {
+    const Result<Value> met = constraint.condition.evaluate(bound);
+    return met && !met->boolean();
+  });
 }
 
 /// 0 where the store has none.
@@ -52,20 +69,25 @@ Result<double> code_bytes(const Portfolio& portfolio, const Operation& operation
 }
 
 Result<WarmReport> warm(const Portfolio& portfolio, const Operation& operation, const Registry::Found& device, Store& store, int workers) {
+  HONE_ASSIGN(const Problem any, any_problem(portfolio, *operation.definition));
+  return warm(portfolio, operation, any, device, store, workers);
+}
+
+Result<WarmReport> warm(const Portfolio& portfolio, const Operation& operation, const Problem& like, const Registry::Found& device,
+                        Store& store, int workers) {
   WarmReport report;
-  HONE_ASSIGN(const Problem problem, any_problem(portfolio, *operation.definition));
   for (const KernelSpec* const spec : operation.implementations) {
-    const Result<Problem> own = problem_for(*spec, problem);
+    const Result<Problem> own = problem_for(*spec, like);
     if (!own) {
       continue;
     }
     std::vector<Configuration> configurations;
     for (const PortfolioMember& member : portfolio.members) {
-      if (member.kernel != spec->name) {
+      const Result<Configuration> configuration = parse_configuration(spec->parameters, member.configuration);
+      if (member.kernel != spec->name || (configuration && !may_be_legal(*spec, *own, device.info, *configuration))) {
         continue;
       }
       ++report.members;
-      const Result<Configuration> configuration = parse_configuration(spec->parameters, member.configuration);
       if (!configuration || portfolio.sources.at(spec->name) != spec->source_hash) {
         report.failures.push_back(fmt::format("{} {}: it was made of another version of the kernel", spec->name, member.configuration));
         continue;

@@ -78,6 +78,35 @@ TEST_CASE("a range begins with what came with Hone for other products") {
   }
 }
 
+TEST_CASE("a portfolio serves problems that are similar, says so, and warm compiles it for them") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  const Ended made = run({"tune", "row_sum", "--dtype", "bf16", "--shapes", "rows=1..4,cols=16..32", "--budget", "12trials", "--device",
+                          "cpu", "--store", store, "--json"});
+  REQUIRE_MESSAGE(made.exit == 0, made.err);
+  const auto with = [&](const std::string& verb, const std::string& dtype) {
+    return run({verb, "row_sum", "--dtype", dtype, "--shape", "rows=3,cols=20", "--device", "cpu", "--store", store, "--json"});
+  };
+  const nlohmann::json own = with("best", "bf16").json(), similar = with("best", "f16").json();
+  CHECK(own["prediction"]["made_for"] == "");
+  CHECK(similar["source"] == "predicted");
+  CHECK(similar["prediction"]["made_for"] == "bf16");
+  CHECK(similar["prediction"]["doubt"] > own["prediction"]["doubt"]);
+  CHECK(with("best", "f32").exit != 0);  // of another size
+
+  const Ended warm = with("warm", "f16");
+  REQUIRE_MESSAGE(warm.exit == 0, warm.err);
+  REQUIRE(warm.json()["portfolios"].size() == 1);
+  const nlohmann::json warmed = warm.json()["portfolios"][0];
+  CHECK(warmed["dtype"] == "f16");
+  CHECK(warmed["made_for"] == "bf16");
+  CHECK(warmed["compiled"] == warmed["member_count"]);
+  CHECK(with("warm", "f16").json()["portfolios"][0]["compiled"] == 0);
+  CHECK(with("run", "f16").json()["source"] == "predicted");
+  CHECK(with("warm", "f32").exit == 2);  // nothing serves it
+  CHECK(run({"warm", "--shape", "rows=3", "--device", "cpu", "--store", store}).exit == 2);
+}
+
 TEST_CASE("a portfolio serves shapes that nobody tuned, also in another store, where its code is made ahead of time") {
   const TemporaryDirectory directory;
   const std::string store = directory / "S.db", file = directory / "P.json", range = "rows=1..4,cols=16..32";
