@@ -52,14 +52,16 @@ int finish(const std::string& verb, bool json, const Output& output) {
   return output.exit_code;
 }
 
-/// The options that a help text shows.
+/// The options that a help text shows: those with which a line begins. What is said of them may name others.
 std::vector<std::string> option_names(const std::string& help) {
+  constexpr std::size_t kIndent = 6;  // of an option without a letter; what is said of it lies farther right
   std::vector<std::string> names;
-  for (auto begin = help.find("--"); begin != std::string::npos; begin = help.find("--", begin + 2)) {
-    const auto end = help.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", begin);
-    const std::string name = help.substr(begin, end - begin);
-    if (std::ranges::find(names, name) == names.end()) {
-      names.push_back(name);
+  for (const auto& line : std::views::split(help, '\n')) {
+    const std::string_view text(line.begin(), line.end());
+    const std::size_t first = text.find_first_not_of(' '), begin = text.find("--");
+    if (first <= kIndent && text[first] == '-' && begin != std::string_view::npos) {
+      const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", begin);
+      names.emplace_back(text.substr(begin, end - begin));
     }
   }
   return names;

@@ -159,6 +159,11 @@ TEST_CASE("an extent that no number holds") {
 TEST_CASE("an extent of zero") { refused({"softmax", "--shape", "rows=0"}, {"rows", "at least 1"}); }
 TEST_CASE("a negative extent") { refused({"softmax", "--shape", "rows=-4"}, {"rows", "-4"}); }
 TEST_CASE("an unknown strategy") { refused({"softmax", "--strategy", "randon"}, {"randon", "random"}); }
+TEST_CASE("an option that only the help of another one names") {
+  const Ended ended = run({"portfolios", "--shapes", "m=1"});
+  CHECK(ended.exit == 2);
+  CHECK(ended.err.find("unknown option '--shapes' (known: --dtype, --product,") != std::string::npos);
+}
 TEST_CASE("an unknown parameter of a strategy") { refused({"softmax", "--set", "warmth=3"}, {"warmth"}); }
 TEST_CASE("an unknown device") { refused({"softmax", "--device", "abacus"}, {"abacus", "available: ", "cpu", "hone doctor"}); }
 TEST_CASE("an unknown option") { refused({"softmax", "--budgets", "3s"}, {"budgets", "--help"}); }
