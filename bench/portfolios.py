@@ -63,7 +63,7 @@ def draw(axes, generator, is_wanted):
         shape = {}
         for name, parts in axes.items():
             low, high = generator.choice(parts)
-            extent = min(high, int(math.exp(generator.uniform(math.log(low), math.log(high + 1)))))
+            extent = min(high, int(math.exp(generator.uniform(math.log(max(1, low)), math.log(high + 1)))))  # a flag may be 0
             if low < high and generator.random() < 0.5:
                 unit = 8 << generator.randrange(5)
                 while unit >= 8 and (extent // unit == 0 or extent // unit * unit < low):

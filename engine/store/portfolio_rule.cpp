@@ -2,60 +2,40 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <limits>
 #include <map>
 #include <numeric>
 #include <span>
-#include <string_view>
 #include <utility>
 
 #include "engine/store/gaussian_process.hpp"
+#include "engine/store/logarithm.hpp"
+#include "engine/store/member_values.hpp"
 
 namespace hone {
 namespace {
 
-constexpr double kUnknown = 0.5;          // logarithm of the slowdown of a member far from where it was measured: no choice
-constexpr double kCaution = 0.3;          // of the doubt, added to what is expected: between equals what is known better is chosen
-constexpr int kAlignments = 5;            // factors of two that matter
-constexpr double kLeastDeviation = 0.01;  // no rule is surer than measurements are
-constexpr double kPriorDeviation = 0.15;  // of a process that nothing is known of,
-constexpr double kPriorWeight = 4.0;      // as if so many predictions had been that far off
-constexpr std::size_t kNearPoints = 128;  // of which measurements are looked at, the nearest first,
-constexpr std::size_t kMeasured = 320;    // as many as settings are judged by: more gain little (docs/results/untuned-h100-2026-11-27.md);
-constexpr std::size_t kFirstMeasured = 176;  // fewer tell which members may be chosen at all,
+constexpr double kUnknown = 0.5;             // logarithm of the slowdown of a member far from where it was measured: no choice
+constexpr double kCaution = 0.3;             // of the doubt, added to what is expected: between equals what is known better is chosen
+constexpr int kAlignments = 5;               // factors of two that matter
+constexpr double kLeastDeviation = 0.01;     // no rule is surer than measurements are
+constexpr double kPriorDeviation = 0.15;     // of a process that nothing is known of,
+constexpr double kPriorWeight = 4.0;         // as if so many predictions had been that far off
+constexpr std::size_t kNearPoints = 128;     // of which measurements are looked at, the nearest first,
+constexpr std::size_t kFirstMeasured = 176;  // tell which members may be chosen at all,
 constexpr std::size_t kCandidates = 12;      // so many, which are looked at again
 constexpr std::size_t kFarPoints = 160;      // with measurements of as many points,
 constexpr std::size_t kAgainMeasured = 304;  // so many of them
 constexpr std::size_t kFewMembers = 160;     // with more members than this a shape has more at first,
 constexpr std::size_t kMoreMeasured = 512;
-constexpr std::size_t kFitted = 128;     // and to tell settings apart takes fewer
 constexpr std::size_t kBestPoints = 16;  // that the best at a shape is predicted from
 constexpr std::size_t kAround = 8;       // points, what their best takes is what to expect of the best before more is known
 constexpr double kOtherProduct = 0.25;   // how far other products' measurements are, in reaches (docs/results/rule-2026-11-26.md)
 constexpr std::size_t kOthersShare = 3;  // and one in so many of the measurements of a prediction may be theirs
-constexpr double kMostFactor = 3.0;      // values of a parameter are apart by powers of two, at most so many
 constexpr double kComparable = 1.4;      // logarithm of a slowdown: of larger ones a text may know no more than kMostSlowdown
-constexpr double kLn2 = 0.69314718055994530942;
 constexpr double kFar = std::numeric_limits<double>::infinity();
-
-/// The natural logarithm from basic operations: those of a C library differ between hosts in the last bit.
-double logarithm(double x) {
-  int exponent = 0;
-  double mantissa = std::frexp(x, &exponent);  // exact
-  if (mantissa < 0.70710678118654752440) {
-    mantissa *= 2.0;
-    --exponent;
-  }
-  const double t = (mantissa - 1.0) / (mantissa + 1.0), square = t * t;
-  double sum = 0.0;
-  for (int i = 25; i >= 1; i -= 2) {
-    sum = sum * square + 1.0 / i;
-  }
-  return 2.0 * t * sum + exponent * kLn2;
-}
 
 /// The lower half of a matrix of element(i, k), for Cholesky.
 template <class Element>
@@ -75,42 +55,6 @@ double squared_distance(const std::vector<double>& a, const std::vector<double>&
     square += (a[i] - b[i]) * (a[i] - b[i]);
   }
   return square;
-}
-
-/// The values of a configuration, "bm=64,async=true", in its order. Words are told apart by their text.
-struct Values {
-  std::vector<std::string_view> texts;
-  std::vector<double> logarithms;  ///< to the base 2; not a number for a word
-};
-
-Values values_of(std::string_view configuration) {
-  Values values;
-  while (!configuration.empty()) {
-    std::string_view text = configuration.substr(0, configuration.find(','));
-    configuration.remove_prefix(std::min(configuration.size(), text.size() + 1));
-    text.remove_prefix(std::min(text.size(), text.find('=') + 1));  // npos + 1 is 0
-    double number = 0.0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    const bool is_number = error == std::errc() && end == text.data() + text.size() && number > 0.0 && std::isfinite(number);
-    values.texts.push_back(text);
-    values.logarithms.push_back(is_number ? logarithm(number) / kLn2 : std::numeric_limits<double>::quiet_NaN());
-  }
-  return values;
-}
-
-/// How much two configurations of a kernel differ: for each value 1/2 and, of numbers, 1/6 for each power of two, else 1/6.
-double difference(const Values& a, const Values& b) {
-  if (a.texts.size() != b.texts.size()) {
-    return kFar;
-  }
-  double sum = 0.0;
-  for (std::size_t i = 0; i < a.texts.size(); ++i) {
-    if (a.texts[i] != b.texts[i]) {
-      const double factor = std::abs(a.logarithms[i] - b.logarithms[i]);
-      sum += 0.5 + (std::isnan(factor) ? 1.0 : std::min(kMostFactor, factor)) / (2.0 * kMostFactor);
-    }
-  }
-  return sum;
 }
 
 double deviation_of(double squares, std::size_t count) {
@@ -143,7 +87,7 @@ PortfolioRule::PortfolioRule(const Portfolio& portfolio) : settings_(portfolio.r
     points_.back().back() = point.elsewhere ? kOtherProduct : 0.0;
     best_.push_back(logarithm(point.best_us / point.floor_us));
   }
-  std::vector<Values> values;
+  std::vector<MemberValues> values;
   for (const PortfolioMember& member : portfolio.members) {
     values.push_back(values_of(member.configuration));
   }
@@ -568,65 +512,6 @@ void PortfolioRule::look_again(std::vector<Opinion>& all, const std::vector<Near
   sort_by_wanted(again);
   again.insert(again.end(), others.begin(), others.end());
   all = std::move(again);
-}
-
-RuleSettings fit_settings(const Portfolio& portfolio) {
-  constexpr std::array kReaches{1.0, 2.0, 4.0, 8.0, 16.0};
-  constexpr std::array kAlignmentWeights{0.0, 0.25, 0.5, 1.0};
-  constexpr std::array kNoises{0.01, 0.03, 0.1};
-  constexpr std::array kUnlike{0.1, 0.3, 1.0};
-  constexpr std::array kBlocks{0.0, 0.07, 0.14, 0.25};
-  constexpr std::array kTails{0.0, 0.35, 0.7, 1.0};
-  constexpr std::size_t kPoints = 160;  // that are left out: enough to tell settings apart
-  constexpr int kSweeps = 2;
-  constexpr double kErrorShare = 0.25;  // the choices of a few points say little alone
-  constexpr double kRounding = 1e3;
-  constexpr double kGain = 0.03;  // share of the score that a setting must bring: less is chance
-  const auto varying = static_cast<std::size_t>(std::ranges::count_if(portfolio.range.axes, &RangeAxis::varies));
-  const RuleSettings usual{.reach = std::vector<double>(varying, RuleSettings::kUsualReach)};
-  Portfolio tried = portfolio;
-  tried.rule = usual;
-  const auto score = [&](std::size_t points, std::size_t measured) {
-    const PortfolioRule::Score all = PortfolioRule(tried).leave_one_out(points, measured);
-    return all.mean + kErrorShare * all.error;
-  };
-  double best = score(kPoints, kFitted);
-  bool better = true;
-  const auto improve = [&](double& setting, std::span<const double> values) {
-    double kept = setting;
-    for (const double value : values) {
-      setting = value;
-      if (const double now = value == kept ? best : score(kPoints, kFitted); now < best * (1.0 - kGain)) {
-        best = now;
-        kept = value;
-        better = true;
-      }
-    }
-    setting = kept;
-  };
-  for (int sweep = 0; sweep < kSweeps && better; ++sweep) {
-    better = false;
-    for (double& reach : tried.rule.reach) {
-      improve(reach, kReaches);
-    }
-    improve(tried.rule.alignment, kAlignmentWeights);
-    improve(tried.rule.noise, kNoises);
-    improve(tried.rule.unlike, kUnlike);
-    improve(tried.rule.blocks, kBlocks);
-    improve(tried.rule.tail, kTails);
-  }
-  if (tried.rule != usual) {  // what a part of the points seems to say, all of them may not
-    const RuleSettings fitted = tried.rule;
-    const double as_fitted = score(portfolio.points.size(), kMeasured);
-    tried.rule = usual;
-    if (as_fitted < score(portfolio.points.size(), kMeasured) * (1.0 - kGain)) {
-      tried.rule = fitted;
-    }
-  }
-  const auto rounded = [](double value) { return std::round(value * kRounding) / kRounding; };
-  tried.rule.spread = rounded(PortfolioRule(tried).leave_one_out().spread);
-  tried.rule.deviation = rounded(PortfolioRule(tried).leave_one_out().deviation);
-  return tried.rule;
 }
 
 }  // namespace hone

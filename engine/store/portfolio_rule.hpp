@@ -52,6 +52,8 @@ class PortfolioRule {
 
  private:
   friend RuleSettings fit_settings(const Portfolio& portfolio);
+  static constexpr std::size_t kMeasured =
+      320;  ///< that settings are judged by: more gain little (docs/results/untuned-h100-2026-11-27.md)
   using Row = std::vector<double>;
   /// A LaunchSize as texts keep it.
   struct Launch {
@@ -107,8 +109,5 @@ class PortfolioRule {
   Row best_;                              ///< at each point, the logarithm of its best time over its floor
   std::vector<std::vector<Cell>> cells_;  ///< of each point, in the order of the members
 };
-
-/// The settings under which the rule, each point left out in turn, chooses best, with the spread and the deviation that it then has.
-RuleSettings fit_settings(const Portfolio& portfolio);
 
 }  // namespace hone

@@ -146,7 +146,7 @@ std::int64_t draw_extent(const RangeAxis& axis, double where, double how) {
 
 /// How much two values of an exact axis differ.
 double difference(std::int64_t a, std::int64_t b) {
-  constexpr double kOther = 0.5, kMostPowers = 3.0;  // as of configurations, in a portfolio's rule
+  constexpr double kOther = 0.5, kMostPowers = 3.0;  // as of a member's values, but a flag is more than a word there
   if (a == b) {
     return 0.0;
   }

@@ -10,6 +10,7 @@
 
 #include "engine/device/pass_launch.hpp"
 #include "engine/kernel/configuration_text.hpp"
+#include "engine/store/fit_settings.hpp"
 
 namespace hone {
 namespace {

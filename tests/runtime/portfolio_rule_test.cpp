@@ -7,32 +7,15 @@
 #include <cmath>
 
 #include "engine/store/portfolio.hpp"
+#include "tests/crossing_portfolio.hpp"
 #include "tests/portfolio_cells.hpp"
 
 namespace hone {
 namespace {
 
 using test::cells;
+using test::crossing_portfolio;
 using test::set_launches;
-
-/// Two members: the first is fast for few rows, the second for many. They cross at 256.
-Portfolio crossing_portfolio() {
-  Portfolio made;
-  made.operation = "toy";
-  made.dtypes = "f32";
-  made.product = "Test";
-  made.sources = {{"toy", "0"}};
-  made.range.axes = {{"rows", {{1, 65536}}, false}, {"cols", {{64, 64}}, false}};
-  made.members = {{"toy", "a=1"}, {"toy", "a=2"}};
-  for (const std::int64_t rows : {1, 8, 64, 128, 512, 1024, 8192, 65536}) {
-    const double ahead = std::abs(std::log2(static_cast<double>(rows) / 256.0)) * 0.1;
-    const std::vector<std::optional<double>> slowdowns =
-        rows < 256 ? std::vector<std::optional<double>>{1.0, 1.0 + ahead} : std::vector<std::optional<double>>{1.0 + ahead, 1.0};
-    made.points.push_back({{{"rows", rows}, {"cols", 64}}, 10.0, 10.0, cells(slowdowns)});
-  }
-  made.rule = {.reach = {2.0}, .alignment = 0.0, .noise = 0.01};
-  return made;
-}
 
 Shape toy_shape(std::int64_t rows) { return {{"rows", rows}, {"cols", 64}}; }
 
@@ -317,15 +300,6 @@ TEST_CASE("times of another product count as what they would be on this one") {
   const std::vector<Opinion> ranked = PortfolioRule(portfolio).rank(toy_shape(300), {});
   CHECK(ranked.front().member == 1);
   CHECK(std::exp(ranked[1].slowdown - ranked[0].slowdown) > 1.02);
-}
-
-TEST_CASE("settings are chosen by leaving points out") {
-  Portfolio portfolio = crossing_portfolio();
-  portfolio.rule = {.reach = {0.5}, .alignment = 2.0, .noise = 0.2};
-  const double before = PortfolioRule(portfolio).leave_one_out().mean;
-  portfolio.rule = fit_settings(portfolio);
-  CHECK(PortfolioRule(portfolio).leave_one_out().mean <= before);
-  CHECK(portfolio.rule == fit_settings(portfolio));
 }
 
 TEST_CASE("a text that contradicts itself is no portfolio") {
