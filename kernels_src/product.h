@@ -2,6 +2,7 @@
 // The operation matmul, which several kernels implement: out = activation(alpha * a b + beta * added + bias). What it is (cost and answer),
 // and what they share: the layouts of the operands and the epilogue. Their Problems are the same; `layout`, `terms` and `activation` are
 // compiled in.
+#include "activations.h"
 
 OPERATION(matmul);
 
@@ -56,8 +57,8 @@ template <class T> struct Finish {
     if constexpr (kAdded) x += beta * added_x;
     if constexpr (kBiased) x += bias_x;
     if constexpr (Problem::activation == 2) x = fmaxf(x, 0.0f);
-    if constexpr (Problem::activation == 3) x = 0.5f * x * (1.0f + erff(x * 0.70710678f));
-    if constexpr (Problem::activation == 4) x = x / (1.0f + expf(-x));
+    if constexpr (Problem::activation == 3) x = sizeof(T) == 2 ? gelu<f16>(x) : gelu<f32>(x);  // bf16's digits are for the sum's error, too
+    if constexpr (Problem::activation == 4) x = silu<T>(x);
     return x;
   }
 

@@ -1,5 +1,5 @@
 // Bias and activation in one: y[r, c] = gelu(x[r, c] + bias[c]), with gelu(v) = v * (1 + erf(v / sqrt(2))) / 2.
-#include "../approximate.h"
+#include "../activations.h"
 #include "../packet.h"
 #include <hone/kernel_hopper.h>
 
@@ -39,28 +39,6 @@ template <class T> constexpr Cost cost(Problem p) {
 template <class T> REFERENCE(p.rows * p.cols) void bias_gelu_reference(long i, const T* x, const T* bias, double* y, Problem p) {
   const double v = (double)(float)x[i] + (double)(float)bias[i % p.cols];
   y[i] = 0.5 * v * (1.0 + erf(v * 0.70710678118654752));
-}
-
-/// exp(s^2 / 2) times the share of the normal distribution beyond s, for s = (1 / t - 1) / kStep<T>: polynomials in t as in the formula
-/// 7.1.26 of Abramowitz and Stegun ("Handbook of Mathematical Functions"), but fitted to the smallest relative error for s up to 6: 1.1e-8,
-/// for f16 8.7e-6, for bf16 5.3e-4. Beyond, gelu is less than 1e-8.
-template <class T> constexpr float kStep = 0.36f;
-template <> constexpr float kStep<f32> = 0.29f;
-template <class T> HONE_DEVICE float scaled_tail(float t);
-template <> HONE_DEVICE float scaled_tail<f32>(float t) {
-  const float high = 0.181688417f + t * (-0.148047716f + t * (0.305180403f + t * (-0.193082186f + t * 0.0394984975f)));
-  return t * (0.115419009f + t * (0.119795977f + t * (0.0795474589f + t * high)));
-}
-template <> HONE_DEVICE float scaled_tail<f16>(float t) {
-  return t * (0.141809992f + t * (0.163068513f + t * (0.0440270702f + t * (0.247671914f + t * -0.096581774f))));
-}
-template <> HONE_DEVICE float scaled_tail<bf16>(float t) { return t * (0.153761774f + t * (0.0756090688f + t * 0.270842617f)); }
-
-/// gelu(v), with half of erff's instructions: with erff, arithmetic would take as long as memory. `outside` is small where the result is,
-/// so the relative error is small. |v| is limited because infinity * 0 is NaN.
-template <class T> HONE_DEVICE float gelu(float v) {
-  const float outside = scaled_tail<T>(reciprocal(1.0f + kStep<T> * fabsf(v))) * power_of_two(v * v * -0.72134752f);
-  return fmaxf(v, 0.0f) - fminf(fabsf(v), 1e30f) * outside;
 }
 
 /// The bias of a packet's elements. Where a row ends inside a packet (`whole` is false), the elements behind belong to the next row.
