@@ -42,8 +42,8 @@ def parse_arguments():
 class Problems:
     """Those of one --of, in the order in which they are drawn."""
 
-    def __init__(self, text, hone, seed):
-        self.text, self._hone = text, hone
+    def __init__(self, text, seed):
+        self.text = text
         self.kernel, self.dtype, shapes = text.split()
         self._axes = parse_range(shapes)
         self._generator = random.Random(f"{seed} {text}")
@@ -101,8 +101,11 @@ def main():
     file = arguments.out / "untuned.json"
     document = json.loads(file.read_text()) if file.exists() else {"rows": {}, "failed": {}}
     products = {one["id"]: one["product"] for one in hone.call(["devices"], 30.0)["devices"]}
-    document |= {"seed": arguments.seed, "product": products[arguments.device], "hone": hone.version(), "budget": arguments.budget}
-    groups = [Problems(text, hone, arguments.seed) for text in arguments.of]
+    identity = {"seed": arguments.seed, "product": products[arguments.device], "hone": hone.version(), "budget": arguments.budget}
+    if document["rows"] and any(document.get(key) != value for key, value in identity.items()):
+        raise SystemExit(f"{file} is of another run ({', '.join(identity)}): give another --out")
+    document |= identity
+    groups = [Problems(text, arguments.seed) for text in arguments.of]
     for _ in range(arguments.shapes):  # one of each in turn: a run that is cut short has seen all of them
         for group in groups:
             if hone.deadline.left() < RESERVE_S:
@@ -116,6 +119,7 @@ def main():
                 if row is None:
                     raise RuntimeError(f"none of {DRAWS} shapes has an answer")
                 rows[words[-1]] = row
+                document["failed"].pop(" ".join(words), None)
                 print(f"[{hone.deadline.left():4.0f} s] {' '.join(words)}: {row['us']['tuned'] / row['us']['served']:.3f} of tuned", file=sys.stderr, flush=True)
             except TimeoutError:
                 break

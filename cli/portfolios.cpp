@@ -301,7 +301,7 @@ void add_warmed(Output& output, const Portfolio& portfolio, const std::string& d
   output.exit_code = report.failures.empty() ? output.exit_code : 1;
 }
 
-/// --shape: what serves such problems.
+/// --shape: what may serve such problems. Extents that are not given may be any.
 Result<Output> warm_for(const cxxopts::ParseResult& arguments, const Registry::Found& device, Store& store) {
   const Names names = arguments.count("operations") > 0 ? arguments["operations"].as<Names>() : Names();
   if (names.size() != 1 || arguments.count("product") + arguments.count("range") + arguments.count("generation") > 0) {
@@ -310,18 +310,23 @@ Result<Output> warm_for(const cxxopts::ParseResult& arguments, const Registry::F
   HONE_ASSIGN(const Operation operation, operation_named(names.front()));
   const KernelSpec& definition = *operation.definition;
   HONE_ASSIGN(const DTypes dtypes, choose_dtypes(definition, arguments.count("dtype") > 0 ? arguments["dtype"].as<std::string>() : ""));
-  HONE_ASSIGN(const Shape shape, parse_shape(definition, arguments["shape"].as<std::string>()));
-  HONE_ASSIGN(const Problem problem, make_problem(definition, dtypes, shape));
+  HONE_ASSIGN(const Shape given, parse_shape(definition, arguments["shape"].as<std::string>()));
+  HONE_ASSIGN(const Problem problem, make_problem(definition, dtypes, given));
   HONE_ASSIGN(const std::vector<Implementation> implementations, implementations_for(operation, problem));
-  HONE_ASSIGN(const std::optional<Portfolio> serves, serving_portfolio(operation.name, implementations, device.info, &store));
+  std::string why;
+  HONE_ASSIGN(const std::vector<Portfolio> all, portfolios_for(operation.name, implementations, given, device.info, store, why));
   Output output{{{"device", device.info.id}, {"product", device.info.product}, {"portfolios", Json::array()}}, "", 0};
-  if (!serves) {
-    return Error{ErrorCode::kNotFound,
-                 fmt::format("no portfolio serves {} {} {} on {}: hone tune {} --dtype {} --shapes ... makes one", operation.name,
-                             name(dtypes), text(problem.shape), device.info.product, operation.name, name(dtypes))};
+  for (const Portfolio& portfolio : all) {
+    HONE_ASSIGN(const WarmReport report, warm(portfolio, operation, problem, device, store, 0));
+    if (report.members > 0) {
+      add_warmed(output, portfolio, name(dtypes), difference_text(portfolio, dtypes, problem.shape), report);
+    }
   }
-  HONE_ASSIGN(const WarmReport report, warm(*serves, operation, problem, device, store, 0));
-  add_warmed(output, *serves, name(dtypes), difference_text(*serves, dtypes, problem.shape), report);
+  if (output.json["portfolios"].empty()) {
+    return Error{ErrorCode::kNotFound,
+                 fmt::format("no portfolio serves {} {} {} on {}: hone tune {} --dtype {} --shapes ... makes one{}", operation.name,
+                             name(dtypes), text(given), device.info.product, operation.name, name(dtypes), why.empty() ? "" : "; " + why)};
+  }
   return output;
 }
 

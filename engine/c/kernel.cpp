@@ -17,7 +17,7 @@ hone_kernel_info info_of(const Prepared& prepared) {
   info.dtypes = prepared.dtypes.c_str();
   info.configuration = prepared.configuration.c_str();
   info.why = prepared.why.c_str();
-  info.portfolio_product = "";
+  info.portfolio_product = info.portfolio_made_for = "";
   info.source = static_cast<std::int32_t>(prepared.choice.source);
   info.superseded = prepared.superseded.load(std::memory_order_relaxed) ? 1 : 0;
   info.setting_count = prepared.parameters.size();
@@ -32,6 +32,7 @@ hone_kernel_info info_of(const Prepared& prepared) {
     info.portfolio_shipped = expected->shipped ? 1 : 0;
     info.wants_tuning = expected->wants_tuning() ? 1 : 0;
     info.portfolio_product = expected->product.c_str();
+    info.portfolio_made_for = expected->made_for.c_str();
   }
   return info;
 }

@@ -331,6 +331,13 @@ Bindings bindings(const Problem& problem) {
   return bound;
 }
 
+bool is_refuted(const KernelSpec& spec, const Bindings& bound) {
+  return std::ranges::any_of(spec.constraints, [&](const Constraint& constraint) {
+    const Result<Value> met = constraint.condition.evaluate(bound);
+    return met && !met->boolean();
+  });
+}
+
 std::string refusal(const KernelSpec& spec, const Problem& problem) {
   const Bindings bound = bindings(problem);
   for (const Constraint& constraint : spec.constraints) {

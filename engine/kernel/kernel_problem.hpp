@@ -42,6 +42,8 @@ Bindings bindings(const Problem& problem);
 double largest_argument(const KernelSpec& spec, const Problem& problem);
 /// Bytes of all arrays that the caller passes.
 double argument_bytes(const KernelSpec& spec, const Problem& problem);
+/// Whether a constraint is false, of those that can be evaluated with these values alone: whatever the others are, it cannot be met.
+bool is_refuted(const KernelSpec& spec, const Bindings& bound);
 /// The text of a condition of `valid` on the Problem alone that refuses it; empty if there is none.
 std::string refusal(const KernelSpec& spec, const Problem& problem);
 

@@ -33,6 +33,8 @@ double shape_distance(const Shape& a, const Shape& b) {
   return distance;
 }
 
+bool are_near(const Shape& a, const Shape& b) { return shape_distance(a, b) <= std::log(4.0); }
+
 namespace {
 
 bool may_launch(const Record& record) { return record.code == CodeState::kTrusted || record.code == CodeState::kNone; }
@@ -101,11 +103,14 @@ std::string elsewhere(const KernelSpec& spec, const RecordKey& key, Store& store
                      key.device.product, here_too ? " in its present state (another partition, or other resources)" : "");
 }
 
-/// What portfolios predict; nothing where none fits.
+/// What portfolios predict; nothing where none fits. `why`, to which this adds: of what was passed over before.
 Result<std::optional<Choice>> predicted(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, Store* store,
-                                        const Lookup& lookup, std::string& why) {
+                                        const Lookup& lookup, Match match, std::string& why) {
   const Implementation only{&spec, problem};
-  HONE_ASSIGN(std::optional<PortfolioPick> picked, pick_from_portfolios(operation_of(spec), {&only, 1}, device, store, lookup, why));
+  std::string of_similar;  // why those for similar problems do not serve is of no interest
+  std::string& reason = match == Match::kSame ? why : of_similar;
+  HONE_ASSIGN(std::optional<PortfolioPick> picked,
+              pick_from_portfolios(operation_of(spec), {&only, 1}, device, store, lookup, match, reason));
   if (!picked) {
     return std::optional<Choice>();
   }
@@ -127,11 +132,17 @@ Result<std::optional<Choice>> recorded(const KernelSpec& spec, const Problem& pr
     return std::optional(Choice{.source = Source::kExact, .configuration = found->configuration, .record = std::move(found), .why = why});
   }
   if (!is_exact) {
-    HONE_ASSIGN(std::optional<Choice> choice, predicted(spec, problem, key.device, &store, lookup, why));
+    HONE_ASSIGN(std::optional<Choice> choice, predicted(spec, problem, key.device, &store, lookup, Match::kSame, why));
     if (choice) {
       return choice;
     }
     HONE_ASSIGN(found, nearest_record(spec, problem, key, store, lookup, why));
+    if (!found || !are_near(found->problem.shape, problem.shape)) {
+      HONE_ASSIGN(choice, predicted(spec, problem, key.device, &store, lookup, Match::kSimilar, why));
+      if (choice) {
+        return choice;
+      }
+    }
   }
   if (!found) {
     return std::optional<Choice>();
@@ -163,10 +174,12 @@ Result<Choice> choose_recorded(const KernelSpec& spec, const Problem& problem, c
       return standard;
     }
   }
-  HONE_ASSIGN(std::optional<Choice> shipped, predicted(spec, problem, device, nullptr, lookup, standard.why));
-  if (shipped) {
-    shipped->store_failure = standard.store_failure;
-    return *std::move(shipped);
+  for (const Match match : {Match::kSame, Match::kSimilar}) {
+    HONE_ASSIGN(std::optional<Choice> shipped, predicted(spec, problem, device, nullptr, lookup, match, standard.why));
+    if (shipped) {
+      shipped->store_failure = standard.store_failure;
+      return *std::move(shipped);
+    }
   }
   return standard;
 }

@@ -36,6 +36,8 @@ bool valid_for(const KernelSpec& spec, const Problem& problem, const DeviceInfo&
 
 /// Sum over the extents of |log(a / b)|: how far two shapes are apart, in factors. 0 counts as 1.
 double shape_distance(const Shape& a, const Shape& b);
+/// Whether a record of one says more of the other than a portfolio for similar problems would: at most a factor of 4 apart, in all.
+bool are_near(const Shape& a, const Shape& b);
 
 /// The default, where that is not valid the configuration nearest to it. Errors: no configuration is valid.
 Result<Configuration> default_for(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device);

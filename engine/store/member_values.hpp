@@ -15,7 +15,7 @@ struct MemberValues {
 MemberValues values_of(std::string_view configuration);
 
 /// How much two configurations of a kernel differ: for each value that differs 1/2 and, of numbers, 1/6 for each power of two (at most
-/// three), else 1/2 more. Infinite: they have not as many values.
+/// three), else 1/6. Infinite: they have not as many values.
 double difference(const MemberValues& a, const MemberValues& b);
 
 }  // namespace hone

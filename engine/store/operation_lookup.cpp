@@ -104,11 +104,11 @@ Result<OperationChoice> default_of(std::vector<OperationChoice> candidates, cons
 
 /// What a portfolio predicts; nothing where none fits. A store that fails is as none where the lookup says so.
 Result<std::optional<OperationChoice>> predicted(const Operation& operation, const std::vector<Implementation>& all,
-                                                 const DeviceInfo& device, Store* store, const Lookup& lookup) {
+                                                 const DeviceInfo& device, Store* store, const Lookup& lookup, Match match) {
   std::string why;
-  Result<std::optional<PortfolioPick>> found = pick_from_portfolios(operation.name, all, device, store, lookup, why);
+  Result<std::optional<PortfolioPick>> found = pick_from_portfolios(operation.name, all, device, store, lookup, match, why);
   if (!found && lookup.without_store) {
-    found = pick_from_portfolios(operation.name, all, device, nullptr, lookup, why);
+    found = pick_from_portfolios(operation.name, all, device, nullptr, lookup, match, why);
   }
   HONE_ASSIGN(std::optional<PortfolioPick> picked, std::move(found));
   if (!picked) {
@@ -118,7 +118,7 @@ Result<std::optional<OperationChoice>> predicted(const Operation& operation, con
   OperationChoice chosen{one.spec, one.problem, {.source = Source::kPredicted, .configuration = {}, .record = {}}};
   chosen.choice.configuration = std::move(picked->configuration);
   chosen.choice.prediction = picked->prediction;
-  chosen.choice.why = std::move(why);
+  chosen.choice.why = match == Match::kSame ? std::move(why) : "";
   return std::optional(std::move(chosen));
 }
 
@@ -169,12 +169,23 @@ Result<OperationChoice> choose(const Operation& operation, const Problem& proble
     chosen = exact(candidates, own == rows.end() ? std::nullopt : std::optional(*own), objective);
   }
   if (chosen == nullptr) {
-    HONE_ASSIGN(std::optional<OperationChoice> picked, predicted(operation, all, device, store, lookup));
+    const auto serves = [&](Match match) -> Result<std::optional<OperationChoice>> {
+      HONE_ASSIGN(std::optional<OperationChoice> picked, predicted(operation, all, device, store, lookup, match));
+      if (picked) {
+        picked->choice.store_failure = candidates.front().choice.store_failure;
+      }
+      return picked;
+    };
+    HONE_ASSIGN(std::optional<OperationChoice> picked, serves(Match::kSame));
+    chosen = picked ? nullptr : nearest(candidates, rows, problem, objective);
+    const bool is_near =
+        chosen != nullptr && chosen->choice.record && are_near(chosen->choice.record->problem.shape, chosen->problem.shape);
+    if (!picked && !is_near) {
+      HONE_ASSIGN(picked, serves(Match::kSimilar));
+    }
     if (picked) {
-      picked->choice.store_failure = candidates.front().choice.store_failure;
       return *std::move(picked);
     }
-    chosen = nearest(candidates, rows, problem, objective);
   }
   return chosen != nullptr ? Result<OperationChoice>(*chosen) : default_of(std::move(candidates), device);
 }

@@ -381,14 +381,17 @@ Result<Portfolio> parse_portfolio_head(std::string_view beginning) {
   }
 }
 
-double difference(const Portfolio& portfolio, const DTypes& dtypes, const Shape& shape) {
-  constexpr double kOtherDTypes = 0.25;
-  const double exact = exact_difference(portfolio.range, shape);
-  if (portfolio.dtypes == name(dtypes)) {
-    return exact;
+double dtypes_difference(std::string_view portfolio_dtypes, const DTypes& dtypes) {
+  constexpr double kOther = 0.25;
+  if (portfolio_dtypes == name(dtypes)) {
+    return 0.0;
   }
-  const Result<DTypes> own = parse_dtypes(portfolio.dtypes);
-  return own && are_of_same_sizes(*own, dtypes) ? exact + kOtherDTypes : std::numeric_limits<double>::infinity();
+  const Result<DTypes> own = parse_dtypes(portfolio_dtypes);
+  return own && are_of_same_sizes(*own, dtypes) ? kOther : std::numeric_limits<double>::infinity();
+}
+
+double difference(const Portfolio& portfolio, const DTypes& dtypes, const Shape& shape) {
+  return exact_difference(portfolio.range, shape) + dtypes_difference(portfolio.dtypes, dtypes);
 }
 
 std::string difference_text(const Portfolio& portfolio, const DTypes& dtypes, const Shape& shape) {

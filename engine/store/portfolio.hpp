@@ -52,12 +52,12 @@ struct RuleSettings {
   std::vector<double> reach;  ///< of each axis that varies: factors of the extent, as a logarithm to the base 2, over which times change
   double alignment = 0.25;    ///< how far apart an odd extent and a multiple of 32 are, in reaches
   double noise = 0.03;        ///< share of the variance that shape and member do not explain
-  double unlike = 0.3;  ///< how far apart members are that differ in one word and a factor of two (difference() of the rule), as the square
-                        ///< of a distance
-  double blocks = 0.14;     ///< how far apart launches are of which one has twice as many blocks, in reaches,
-  double tail = 0.7;        ///< and those of which one ends together and the other has next to nothing to do in its last wave
-  double spread = 0.15;     ///< standard deviation of a process far from what it knows,
-  double deviation = 0.15;  ///< and of those that are chosen: what is fast somewhere near varies less
+  double unlike = 0.3;        ///< how far apart members are that differ in one word and a factor of two (member_values.hpp), as the square
+                              ///< of a distance
+  double blocks = 0.14;       ///< how far apart launches are of which one has twice as many blocks, in reaches,
+  double tail = 0.7;          ///< and those of which one ends together and the other has next to nothing to do in its last wave
+  double spread = 0.15;       ///< standard deviation of a process far from what it knows,
+  double deviation = 0.15;    ///< and of those that are chosen: what is fast somewhere near varies less
   friend bool operator==(const RuleSettings&, const RuleSettings&) = default;
 };
 
@@ -98,6 +98,8 @@ Result<Portfolio> parse_portfolio_head(std::string_view beginning);
 /// How much problems differ from those that a portfolio is for, in what makes their code other code: in exact axes as exact_difference()
 /// says, and in dtypes of the same sizes by 1/4. 0: not at all; infinite: in their fields, or in the sizes of dtypes, too.
 double difference(const Portfolio& portfolio, const DTypes& dtypes, const Shape& shape);
+/// The part of it that dtypes are, of those that a portfolio is for.
+double dtypes_difference(std::string_view portfolio_dtypes, const DTypes& dtypes);
 /// What they are where those differ: "bf16, head=128".
 std::string difference_text(const Portfolio& portfolio, const DTypes& dtypes, const Shape& shape);
 

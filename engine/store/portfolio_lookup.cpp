@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 #include <tuple>
 #include <utility>
 
 #include "engine/device/pass_launch.hpp"
+#include "engine/kernel/builtin_kernels.hpp"
 #include "engine/kernel/operation.hpp"
 #include "engine/store/shipped_portfolios.hpp"
 
@@ -21,8 +21,11 @@ using Loaded = std::shared_ptr<const LoadedPortfolio>;
 // Standard deviation, as a share, that what was measured on another product adds to a prediction: between an H200 and an H100 none is
 // needed (docs/results/untuned-h100-2026-11-26.md), other two were not measured.
 constexpr double kElsewhere = 0.2;
-constexpr double kOfSimilar = 0.2;  // and what was measured of similar problems
-constexpr double kNear = 1.0;       // a factor of 2 outside of its range, a portfolio still says more than one record would
+// And what was measured of similar problems, with what each unit of their difference adds: .08 was seen at differences up to 1.5
+// (docs/results/untuned-h200-2026-11-28.md), of fifteen problems.
+constexpr double kOfSimilar = 0.1, kOfDifference = 0.1;
+constexpr double kMostDifference = 2.0;  // of similar problems
+constexpr double kNear = 1.0;            // a factor of 2 outside of its range, a portfolio still says more than one record would
 
 /// Of a kernel whose code has changed since; empty if there is none.
 std::string changed(const Portfolio& portfolio, std::span<const Implementation> implementations) {
@@ -36,25 +39,33 @@ std::string changed(const Portfolio& portfolio, std::span<const Implementation> 
   return "";
 }
 
-/// Which portfolios are asked: those for such problems, or those for problems that differ in what makes their code other code.
-enum class Asked { kSame, kSimilar };
-
-bool is_asked(Asked asked, double difference) {
-  return asked == Asked::kSame ? difference == 0.0 : difference > 0.0 && std::isfinite(difference);
+bool fits(Match match, double difference) {
+  return match == Match::kSame ? difference == 0.0 : difference > 0.0 && difference <= kMostDifference;
 }
 
-/// What portfolios are asked about. `withdrawn`: of each implementation, the texts of what the store says must not serve the problem.
-struct Question {
+bool is_builtin(const KernelSpec& spec) {
+  const auto known = find_builtin_kernel(spec.name);
+  return known && (*known)->source_hash == spec.source_hash;
+}
+
+/// A problem that is looked up. `withdrawn`: of each implementation, the texts of what the store says must not serve it.
+struct LookupRequest {
   std::span<const Implementation> implementations;
   const DeviceInfo& device;
-  Asked asked = Asked::kSame;
+  Match match = Match::kSame;
   std::vector<std::vector<std::string>> withdrawn = {};
 
   [[nodiscard]] const DTypes& dtypes() const { return implementations.front().problem.dtype; }
   [[nodiscard]] const Shape& shape() const { return implementations.front().problem.shape; }
   [[nodiscard]] double difference(const Portfolio& from) const { return hone::difference(from, dtypes(), shape()); }
+  /// Whether it has members of a kernel that may serve.
+  [[nodiscard]] bool has_members(const Portfolio& from) const {
+    return std::ranges::any_of(implementations, [&](const Implementation& one) {
+      return from.sources.contains(one.spec->name) && (match == Match::kSame || is_builtin(*one.spec));
+    });
+  }
   [[nodiscard]] bool is_for(const Portfolio& from) const {
-    return is_asked(asked, difference(from)) && extents_outside(from.range, shape()) <= kNear;
+    return fits(match, difference(from)) && has_members(from) && extents_outside(from.range, shape()) <= kNear;
   }
   [[nodiscard]] bool is_withdrawn(std::size_t implementation, const Configuration& configuration) const {
     if (withdrawn.empty() || withdrawn[implementation].empty()) {
@@ -76,93 +87,105 @@ std::vector<Loaded> loaded(const ShippedGroup& group) {
   return all;
 }
 
-std::optional<PortfolioPick> pick(const LoadedPortfolio& from, const Question& question) {
-  const double more_doubt = question.asked == Asked::kSimilar ? kOfSimilar : 0.0;
-  const Shape shape = ordered_as(from.portfolio().range, question.shape());
-  const MemberLaunches launches = launches_of(from.portfolio().members, question.implementations, question.device);
+std::optional<PortfolioPick> pick(const LoadedPortfolio& from, const LookupRequest& request) {
+  const double difference = request.difference(from.portfolio());
+  const double more_doubt = request.match == Match::kSimilar ? kOfSimilar + kOfDifference * difference : 0.0;
+  const Shape shape = ordered_as(from.portfolio().range, request.shape());
+  const MemberLaunches launches = launches_of(from.portfolio().members, request.implementations, request.device);
   for (const Opinion& opinion : from.rule().rank(shape, launches)) {
     const PortfolioMember& member = from.portfolio().members[opinion.member];
-    for (std::size_t i = 0; i < question.implementations.size(); ++i) {
-      const auto& [spec, problem] = question.implementations[i];
-      if (spec->name != member.kernel) {
+    for (std::size_t i = 0; i < request.implementations.size(); ++i) {
+      const auto& [spec, problem] = request.implementations[i];
+      if (spec->name != member.kernel || (request.match == Match::kSimilar && !is_builtin(*spec))) {
         continue;
       }
       Result<Configuration> configuration = parse_configuration(spec->parameters, member.configuration);
-      if (configuration && valid_for(*spec, problem, question.device, *configuration) && !question.is_withdrawn(i, *configuration)) {
+      if (configuration && valid_for(*spec, problem, request.device, *configuration) && !request.is_withdrawn(i, *configuration)) {
         return PortfolioPick{i,
                              *std::move(configuration),
                              {.slowdown = std::exp(opinion.slowdown),
                               .doubt = std::hypot(std::expm1(opinion.doubt), more_doubt),
                               .product = from.portfolio().product,
-                              .made_for = difference_text(from.portfolio(), question.dtypes(), question.shape())}};
+                              .made_for = difference_text(from.portfolio(), request.dtypes(), request.shape())}};
       }
     }
   }
   return std::nullopt;
 }
 
-/// Whether a portfolio is for the problem and today's kernels.
-bool may_serve(const Loaded& from, const Question& question, std::string& why) {
-  if (!question.is_for(from->portfolio()) || from->portfolio().points.empty()) {
-    return false;
-  }
-  const std::string reason = changed(from->portfolio(), question.implementations);
+/// Whether a portfolio is of today's kernels.
+bool is_current(const Loaded& from, const LookupRequest& request, std::string& why) {
+  const std::string reason = from->portfolio().points.empty() ? "" : changed(from->portfolio(), request.implementations);
   why = why.empty() ? reason : why;
-  return reason.empty();
+  return reason.empty() && !from->portfolio().points.empty();
 }
 
-/// Of a portfolio that may serve, its generation in the store (none: it came with Hone); says whether that was enough.
-using Visit = std::function<bool(const LoadedPortfolio& portfolio, std::optional<std::int64_t> generation)>;
+struct OfStore {
+  Loaded portfolio;
+  std::int64_t generation = 0;
+};
 
-/// The portfolios whose problems and whose range are nearest come first, of several that hold it the newest.
-Result<bool> visit_store(PortfolioKey key, const Question& question, Store& store, std::string& why, const Visit& visit) {
-  key.dtypes = question.asked == Asked::kSame ? key.dtypes : "";
+/// Those that can be read, of the problem's dtypes or of similar ones.
+Result<std::vector<OfStore>> stored_for(PortfolioKey key, const LookupRequest& request, Store& store, std::string& why) {
+  key.dtypes = request.match == Match::kSame ? key.dtypes : "";
   HONE_ASSIGN(const std::vector<StoredPortfolio> stored, store.find_portfolios(key));
-  std::vector<std::pair<Loaded, std::int64_t>> all;
+  std::vector<OfStore> all;
   for (const StoredPortfolio& one : stored) {
+    if (std::isinf(dtypes_difference(one.key.dtypes, request.dtypes()))) {
+      continue;
+    }
     Result<Loaded> loaded = load_portfolio(one.text);
     if (loaded) {
-      all.emplace_back(*std::move(loaded), one.generation);
+      all.push_back({*std::move(loaded), one.generation});
     } else {
       why = why.empty() ? loaded.error().message : why;
     }
   }
-  std::ranges::sort(all, {}, [&](const auto& one) {
-    const Portfolio& portfolio = one.first->portfolio();
-    return std::tuple(question.difference(portfolio), extents_outside(portfolio.range, question.shape()), -one.second);
+  return all;
+}
+
+/// The portfolios whose problems and whose range are nearest come first, of several that hold it the newest.
+Result<std::optional<PortfolioPick>> pick_of_store(const PortfolioKey& key, const LookupRequest& request, Store& store, std::string& why) {
+  HONE_ASSIGN(std::vector<OfStore> all, stored_for(key, request, store, why));
+  std::ranges::sort(all, {}, [&](const OfStore& one) {
+    const Portfolio& portfolio = one.portfolio->portfolio();
+    return std::tuple(request.difference(portfolio), extents_outside(portfolio.range, request.shape()), -one.generation);
   });
-  return std::ranges::any_of(all, [&](const auto& one) { return may_serve(one.first, question, why) && visit(*one.first, one.second); });
+  for (const auto& [loaded, generation] : all) {
+    const bool may_serve = request.is_for(loaded->portfolio()) && is_current(loaded, request, why);
+    std::optional<PortfolioPick> picked = may_serve ? pick(*loaded, request) : std::nullopt;
+    if (picked) {
+      picked->prediction.generation = generation;
+      return picked;
+    }
+  }
+  return std::optional<PortfolioPick>();
+}
+
+/// Those that came with Hone and are of today's kernels, together.
+Loaded current(const ShippedGroup& group, const LookupRequest& request, std::string& why) {
+  std::vector<Loaded> all = loaded(group);
+  std::erase_if(all, [&](const Loaded& one) { return !is_current(one, request, why); });
+  return all.empty() ? nullptr : together(all);
 }
 
 /// Those for problems that differ least come first; made on this product, then on others.
-bool visit_shipped(const PortfolioKey& key, const Question& question, std::string& why, const Visit& visit) {
-  std::vector<ShippedGroup> groups = shipped_groups(key.operation, key.device, question.device.architecture);
-  std::erase_if(groups, [&](const ShippedGroup& group) { return !question.is_for(group.front()->head()); });
-  std::ranges::stable_sort(groups, {}, [&](const ShippedGroup& group) { return question.difference(group.front()->head()); });
-  return std::ranges::any_of(groups, [&](const ShippedGroup& group) {
-    std::vector<Loaded> all = loaded(group);
-    std::erase_if(all, [&](const Loaded& one) { return !may_serve(one, question, why); });
-    return !all.empty() && visit(*together(all), std::nullopt);
-  });
-}
-
-/// In the order in which they serve: those for such problems of the store, then those that came with Hone, then those for similar ones.
-Result<void> visit_all(const PortfolioKey& key, Question& question, Store* store, std::string& why, const Visit& visit) {
-  std::string of_similar;  // why those for other problems do not serve is of no interest
-  for (const Asked asked : {Asked::kSame, Asked::kSimilar}) {
-    question.asked = asked;
-    std::string& reason = asked == Asked::kSame ? why : of_similar;
-    if (store != nullptr) {
-      HONE_ASSIGN(const bool is_enough, visit_store(key, question, *store, reason, visit));
-      if (is_enough) {
-        return {};
+std::optional<PortfolioPick> pick_of_shipped(const PortfolioKey& key, const LookupRequest& request, std::string& why) {
+  std::vector<ShippedGroup> groups = shipped_groups(key.operation, key.device, request.device.architecture);
+  std::erase_if(groups, [&](const ShippedGroup& group) { return !request.is_for(group.front()->head()); });
+  std::ranges::stable_sort(groups, {}, [&](const ShippedGroup& group) { return request.difference(group.front()->head()); });
+  for (const ShippedGroup& group : groups) {
+    const Loaded all = current(group, request, why);
+    std::optional<PortfolioPick> picked = all ? pick(*all, request) : std::nullopt;
+    if (picked) {
+      picked->prediction.shipped = true;
+      if (all->portfolio().product != key.device) {
+        picked->prediction.doubt = std::hypot(picked->prediction.doubt, kElsewhere);
       }
-    }
-    if (key.purpose == Purpose() && visit_shipped(key, question, reason, visit)) {
-      return {};
+      return picked;
     }
   }
-  return {};
+  return std::nullopt;
 }
 
 }  // namespace
@@ -233,75 +256,102 @@ std::shared_ptr<const LoadedPortfolio> shipped_portfolio(const PortfolioKey& key
 }
 
 Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& operation, std::span<const Implementation> implementations,
-                                                          const DeviceInfo& device, Store* store, const Lookup& lookup, std::string& why) {
-  if (!lookup.portfolios || implementations.empty()) {
+                                                          const DeviceInfo& device, Store* store, const Lookup& lookup, Match match,
+                                                          std::string& why) {
+  if (!lookup.portfolios || implementations.empty() || (match == Match::kSimilar && lookup.purpose != Purpose())) {
     return std::optional<PortfolioPick>();
   }
   const PortfolioKey key = portfolio_key(operation, implementations.front().problem.dtype, device, lookup.purpose);
-  Question question{implementations, device};
-  for (const auto& [spec, problem] : store == nullptr ? std::span<const Implementation>() : implementations) {
-    HONE_ASSIGN(std::vector<std::string> own, store->withdrawn_configurations(record_key(*spec, problem, device, lookup.purpose)));
-    question.withdrawn.push_back(std::move(own));
-  }
-  std::optional<PortfolioPick> picked;
-  HONE_TRY(visit_all(key, question, store, why, [&](const LoadedPortfolio& portfolio, std::optional<std::int64_t> generation) {
-    picked = pick(portfolio, question);
-    if (picked) {
-      picked->prediction.generation = generation.value_or(0);
-      picked->prediction.shipped = !generation;
-      if (!generation && portfolio.portfolio().product != key.device) {
-        picked->prediction.doubt = std::hypot(picked->prediction.doubt, kElsewhere);
-      }
+  LookupRequest request{implementations, device, match};
+  if (store != nullptr) {
+    for (const auto& [spec, problem] : implementations) {
+      HONE_ASSIGN(std::vector<std::string> own, store->withdrawn_configurations(record_key(*spec, problem, device, lookup.purpose)));
+      request.withdrawn.push_back(std::move(own));
     }
-    return picked.has_value();
-  }));
-  return picked;
+    HONE_ASSIGN(std::optional<PortfolioPick> picked, pick_of_store(key, request, *store, why));
+    if (picked) {
+      return picked;
+    }
+  }
+  return lookup.purpose == Purpose() ? pick_of_shipped(key, request, why) : std::nullopt;
 }
 
-Result<std::optional<Portfolio>> serving_portfolio(const std::string& operation, std::span<const Implementation> implementations,
-                                                   const DeviceInfo& device, Store* store) {
-  std::optional<Portfolio> serves;
-  std::string why;
-  Question question{implementations, device};
-  HONE_TRY(visit_all(portfolio_key(operation, question.dtypes(), device), question, store, why,
-                     [&](const LoadedPortfolio& portfolio, std::optional<std::int64_t>) {
-                       serves = portfolio.portfolio();
-                       return true;
-                     }));
-  return serves;
+Result<std::vector<Portfolio>> portfolios_for(const std::string& operation, std::span<const Implementation> implementations,
+                                              const Shape& given, const DeviceInfo& device, Store& store, std::string& why) {
+  const PortfolioKey key = portfolio_key(operation, implementations.front().problem.dtype, device);
+  LookupRequest request{implementations, device};
+  const auto is_wanted = [&](const Portfolio& from) {
+    Shape shape = draw(from.range, 0);  // a shape of the range, but for what was given
+    for (auto& [name, extent] : shape) {
+      const auto own = std::ranges::find(given, name, &Shape::value_type::first);
+      extent = own == given.end() ? extent : own->second;
+    }
+    return fits(request.match, request.difference(from)) && request.has_members(from) && extents_outside(from.range, shape) <= kNear;
+  };
+  std::vector<Portfolio> all;
+  for (const Match match : {Match::kSame, Match::kSimilar}) {
+    request.match = match;
+    HONE_ASSIGN(const std::vector<OfStore> stored, stored_for(key, request, store, why));
+    for (const OfStore& one : stored) {
+      if (is_wanted(one.portfolio->portfolio()) && is_current(one.portfolio, request, why)) {
+        all.push_back(one.portfolio->portfolio());
+      }
+    }
+    for (const ShippedGroup& group : shipped_groups(operation, key.device, device.architecture)) {
+      const Loaded one = is_wanted(group.front()->head()) ? current(group, request, why) : nullptr;
+      if (one) {
+        all.push_back(one->portfolio());
+      }
+    }
+    if (!all.empty()) {
+      break;
+    }
+  }
+  if (!all.empty()) {
+    const auto difference_of = [&](const Portfolio& one) { return request.difference(one); };
+    const double least = difference_of(*std::ranges::min_element(all, {}, difference_of));
+    std::erase_if(all, [&](const Portfolio& one) { return difference_of(one) > least; });
+  }
+  return all;
 }
 
 /// For such problems, or where there are none for those that differ least.
 void read_shipped_portfolios(const KernelSpec& spec, const Problem& like, const DeviceInfo& device) {
-  const std::vector<ShippedGroup> groups =
-      shipped_groups(operation_of(spec), portfolio_key("", DTypes(), device).device, device.architecture);
-  const auto difference_of = [&](const ShippedGroup& group) { return difference(group.front()->head(), like.dtype, like.shape); };
+  const Implementation only{&spec, like};
+  const LookupRequest request{{&only, 1}, device};
+  std::vector<ShippedGroup> groups = shipped_groups(operation_of(spec), portfolio_key("", DTypes(), device).device, device.architecture);
+  const auto difference_of = [&](const ShippedGroup& group) { return request.difference(group.front()->head()); };
+  std::erase_if(groups, [&](const ShippedGroup& group) {
+    return difference_of(group) > kMostDifference || !request.has_members(group.front()->head());
+  });
   const auto nearest = std::ranges::min_element(groups, {}, difference_of);
   for (const ShippedGroup& group : groups) {
-    const double own = difference_of(group);
-    if (std::isfinite(own) && own == difference_of(*nearest)) {
-      const std::vector<Loaded> all = loaded(group);
-      (void)(all.empty() ? nullptr : &together(all)->rule());
-    }
+    const bool is_nearest = difference_of(group) == difference_of(*nearest);
+    const std::vector<Loaded> all = is_nearest ? loaded(group) : std::vector<Loaded>();
+    (void)(all.empty() ? nullptr : &together(all)->rule());
   }
 }
 
 std::vector<Configuration> shipped_proposals(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, std::size_t most) {
-  std::vector<const ShippedPortfolio*> asked = shipped_by_likeness(operation_of(spec), device.product);
-  const auto difference_of = [&](const ShippedPortfolio* one) { return difference(one->head(), problem.dtype, problem.shape); };
-  std::erase_if(asked, [&](const ShippedPortfolio* one) { return std::isinf(difference_of(one)); });
-  std::ranges::stable_sort(asked, {}, difference_of);
   const std::array<Implementation, 1> only{Implementation{&spec, problem}};
+  const LookupRequest request{only, device};
+  const auto difference_of = [&](const ShippedPortfolio* one) { return request.difference(one->head()); };
+  std::vector<const ShippedPortfolio*> asked = shipped_by_likeness(operation_of(spec), device.product);
+  std::erase_if(asked,
+                [&](const ShippedPortfolio* one) { return difference_of(one) > kMostDifference || !request.has_members(one->head()); });
+  std::ranges::stable_sort(asked, {}, difference_of);
   std::vector<Configuration> all;
+  double level = 0.0;  // of what was found
   for (const ShippedPortfolio* const one : asked) {
-    const bool is_enough = all.size() == most || (!all.empty() && difference_of(one) > difference_of(asked.front()));
+    const bool is_enough = all.size() == most || (!all.empty() && difference_of(one) > level);
     if (is_enough || !one->loaded() || (*one->loaded())->portfolio().points.empty()) {
       continue;
     }
+    level = difference_of(one);
     const LoadedPortfolio& shipped = **one->loaded();
     const std::vector<PortfolioMember>& members = shipped.portfolio().members;
-    for (const Opinion& opinion :
-         shipped.rule().rank(ordered_as(shipped.portfolio().range, problem.shape), launches_of(members, only, device))) {
+    const MemberLaunches launches = launches_of(members, only, device);
+    for (const Opinion& opinion : shipped.rule().rank(ordered_as(shipped.portfolio().range, problem.shape), launches)) {
       const PortfolioMember& member = members[opinion.member];
       const Result<Configuration> configuration = parse_configuration(spec.parameters, member.configuration);
       if (all.size() < most && member.kernel == spec.name && configuration && valid_for(spec, problem, device, *configuration) &&

@@ -29,18 +29,24 @@ struct PortfolioPick {
   Prediction prediction;
 };
 
+/// Which portfolios are asked: those for the problem's dtypes and exact fields (flags, STATIC fields), or those for similar problems, which
+/// differ there by 2 at most (difference()). Code for similar problems is other code, and no session has checked it: so they are asked only
+/// for kernels that come with Hone, and not under a purpose (inputs, bounds of errors, objectives).
+enum class Match { kSame, kSimilar };
+
 /// The legal member that the rule expects to be fastest and that was not withdrawn from the problem; of the newest portfolio in whose range
 /// the problem lies, else of the nearest within a factor of 2; of those that came with Hone one made on this product, else on another of
-/// its architecture, that whose name begins with most of the same words, with what was measured on others of it. Where none is for such
-/// problems, one serves that is for those that differ least in what makes their code other code: see difference(). Nothing where there is
-/// none, and `why` says why one that there is was passed over: it was made of another version of a kernel. `store` may be null. Errors: the
-/// store fails.
+/// its architecture, that whose name begins with most of the same words, with what was measured on others of it. Of those for similar
+/// problems that which differs least. Nothing where there is none, and `why` says why one that there is was passed over: it was made of
+/// another version of a kernel. `store` may be null. Errors: the store fails.
 Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& operation, std::span<const Implementation> implementations,
-                                                          const DeviceInfo& device, Store* store, const Lookup& lookup, std::string& why);
+                                                          const DeviceInfo& device, Store* store, const Lookup& lookup, Match match,
+                                                          std::string& why);
 
-/// The portfolio that is asked first: whose members a program may need for such problems. Errors: the store fails.
-Result<std::optional<Portfolio>> serving_portfolio(const std::string& operation, std::span<const Implementation> implementations,
-                                                   const DeviceInfo& device, Store* store);
+/// All portfolios whose members a program may need for problems like these: of the same dtypes and exact fields, or where none is for those
+/// the ones that differ least; without those whose range the `given` extents do not fit. `why` as above. Errors: the store fails.
+Result<std::vector<Portfolio>> portfolios_for(const std::string& operation, std::span<const Implementation> implementations,
+                                              const Shape& given, const DeviceInfo& device, Store& store, std::string& why);
 
 /// Reads what came with Hone for the operation of a kernel and such problems: the first lookup would, for longer than a lookup should take.
 /// Of the problem's shape counts only what portfolios have one value of, as a layout. Where none is for such problems: what is for similar

@@ -144,6 +144,15 @@ std::int64_t draw_extent(const RangeAxis& axis, double where, double how) {
   return aligned(std::clamp(extent, part.least, part.most), how, part);
 }
 
+/// The factor by which an extent is beyond its axis, as a logarithm to the base 2. 0 is infinitely far from all others: it has a meaning of
+/// its own, as a window of 0.
+double outside(const RangeAxis& axis, std::int64_t extent) {
+  const auto logarithm = [](std::int64_t value) { return std::log2(static_cast<double>(value)); };
+  return extent < axis.least()  ? logarithm(axis.least()) - logarithm(extent)
+         : extent > axis.most() ? logarithm(extent) - logarithm(axis.most())
+                                : 0.0;
+}
+
 /// How much two values of an exact axis differ.
 double difference(std::int64_t a, std::int64_t b) {
   constexpr double kOther = 0.5, kMostPowers = 3.0;  // as of a member's values, but a flag is more than a word there
@@ -182,17 +191,13 @@ std::string text(const ShapeRange& range) {
 }
 
 double extents_outside(const ShapeRange& range, const Shape& shape) {
-  const auto logarithm = [](std::int64_t extent) { return std::log2(static_cast<double>(std::max<std::int64_t>(1, extent))); };
   double farthest = shape.size() == range.axes.size() ? 0.0 : kApart;
   for (const RangeAxis& axis : range.axes) {
     const auto field = std::ranges::find(shape, axis.name, &Shape::value_type::first);
     if (field == shape.end()) {
       return kApart;
     }
-    if (!axis.exact) {
-      farthest =
-          std::max({farthest, logarithm(axis.least()) - logarithm(field->second), logarithm(field->second) - logarithm(axis.most())});
-    }
+    farthest = axis.exact ? farthest : std::max(farthest, outside(axis, field->second));
   }
   return farthest;
 }

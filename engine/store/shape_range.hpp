@@ -43,8 +43,9 @@ std::string text(const ShapeRange& range);
 double distance(const ShapeRange& range, const Shape& shape);
 /// The same of the extents alone, whatever the exact axes say.
 double extents_outside(const ShapeRange& range, const Shape& shape);
-/// How much a shape differs in exact axes. Each that does not have its value counts: 1/2 and, between numbers above 0, 1/6 for each power
-/// of two to the nearest value, at most three of them; else 1. 0: in none; infinite: the fields are others.
+/// How much a shape differs in exact axes. Each that does not have its value counts: 1/2 and, between numbers above 0 (also of
+/// enumerators), 1/6 for each power of two to the nearest value, at most three of them; else 1. 0: in none; infinite: the fields are
+/// others.
 double exact_difference(const ShapeRange& range, const Shape& shape);
 
 /// The point `index` of a sequence that fills the range evenly in log space. About half of the extents are no multiples of 8, the others

@@ -231,7 +231,7 @@ class Store {
   /// Takes the place of what stands.
   virtual Result<void> put_operation_record(const RecordKey& key, const OperationRecord& record) = 0;
 
-  /// Those of the key, whatever its STATIC fields and its range, the newest first. Without dtypes: of any.
+  /// Those of the key, whatever its STATIC fields and its range, the newest first. Without dtypes: those of all dtypes, one after another.
   virtual Result<std::vector<StoredPortfolio>> find_portfolios(const PortfolioKey& key) = 0;
   virtual Result<std::vector<StoredPortfolio>> portfolios() = 0;
   /// Takes the place of what stands. Returns its generation.

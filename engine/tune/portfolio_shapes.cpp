@@ -119,19 +119,12 @@ bool PortfolioShapes::is_new(const Shape& shape, const PortfolioTable& measured)
   return !measured.holds(shape) && !refused_.contains(text(shape));
 }
 
-/// What depends on the configuration cannot be evaluated without one.
 bool PortfolioShapes::may_be_legal(const Problem& problem) const {
   return std::ranges::any_of(request_.operation->implementations, [&](const KernelSpec* kernel) {
     const Result<Problem> own = problem_for(*kernel, problem);
-    if (!own) {
-      return false;
-    }
-    Bindings bound = bindings(*own);
+    Bindings bound = own ? bindings(*own) : Bindings();
     bound.merge(bindings(request_.common.device.info));
-    return std::ranges::none_of(kernel->constraints, [&](const Constraint& constraint) {
-      const Result<Value> met = constraint.condition.evaluate(bound);
-      return met && !met->boolean();
-    });
+    return own && !is_refuted(*kernel, bound);
   });
 }
 

@@ -29,10 +29,7 @@ bool may_be_legal(const KernelSpec& spec, const Problem& like, const DeviceInfo&
   }
   bound.merge(bindings(spec.parameters, configuration));
   bound.merge(bindings(device));
-  return std::ranges::none_of(spec.constraints, [&](const Constraint& constraint) {
-    const Result<Value> met = constraint.condition.evaluate(bound);
-    return met && !met->boolean();
-  });
+  return !is_refuted(spec, bound);
 }
 
 /// 0 where the store has none.
@@ -83,8 +80,11 @@ Result<WarmReport> warm(const Portfolio& portfolio, const Operation& operation, 
     }
     std::vector<Configuration> configurations;
     for (const PortfolioMember& member : portfolio.members) {
+      if (member.kernel != spec->name) {
+        continue;
+      }
       const Result<Configuration> configuration = parse_configuration(spec->parameters, member.configuration);
-      if (member.kernel != spec->name || (configuration && !may_be_legal(*spec, *own, device.info, *configuration))) {
+      if (configuration && !may_be_legal(*spec, *own, device.info, *configuration)) {
         continue;
       }
       ++report.members;

@@ -96,6 +96,7 @@ nb::dict describe(const Kernel& kernel) {
   }
   all["stale"] = stale;
   all["expected_slowdown"] = kernel.prediction() ? nb::cast(kernel.prediction()->slowdown) : nb::none();
+  all["made_for"] = kernel.prediction() ? kernel.prediction()->made_for : std::string();
   return all;
 }
 

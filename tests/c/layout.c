@@ -93,6 +93,7 @@ AT(hone_kernel_info, portfolio, 104);
 AT(hone_kernel_info, portfolio_shipped, 112);
 AT(hone_kernel_info, wants_tuning, 116);
 AT(hone_kernel_info, portfolio_product, 120);
+AT(hone_kernel_info, portfolio_made_for, 128);
 LEAST(hone_kernel_info, 128);
 
 AT(hone_setting, size, 0);

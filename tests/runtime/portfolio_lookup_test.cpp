@@ -89,6 +89,24 @@ class PortfolioFixture {
   std::unique_ptr<Store> store;
 };
 
+/// A portfolio in bf16, asked for f16, which no session has checked.
+class SimilarFixture : public PortfolioFixture {
+ public:
+  SimilarFixture() {
+    made.dtypes = "bf16";
+    put_bf16();
+  }
+  void put_bf16() const {
+    PortfolioKey own = key();
+    own.dtypes = made.dtypes;
+    REQUIRE(store->put_portfolio(own, text(made)).ok());
+  }
+  [[nodiscard]] Problem f16(std::int64_t rows) const { return make_problem(spec, DType::kF16, {{"rows", rows}, {"cols", 64}}).value(); }
+  [[nodiscard]] Choice of_f16(std::int64_t rows, const Lookup& lookup = {}) const {
+    return choose(spec, f16(rows), device, store.get(), lookup).value();
+  }
+};
+
 }  // namespace
 
 TEST_CASE("a portfolio serves a shape that nobody tuned, and says what it expects") {
@@ -471,7 +489,8 @@ TEST_CASE("of a store's portfolios that for the most similar problems serves whe
   const auto chosen = [&](std::int64_t layout, std::int64_t activation) {
     const Implementation only{&spec, problem(layout, activation)};
     std::string why;
-    return pick_from_portfolios("gemm", {&only, 1}, fixture.device, fixture.store.get(), {}, why).value();
+    const auto own = pick_from_portfolios("gemm", {&only, 1}, fixture.device, fixture.store.get(), {}, Match::kSame, why).value();
+    return own ? own : pick_from_portfolios("gemm", {&only, 1}, fixture.device, fixture.store.get(), {}, Match::kSimilar, why).value();
   };
   Bindings bound = bindings(problem(1, 1));
   bound.merge(bindings(fixture.device));
@@ -489,6 +508,73 @@ TEST_CASE("of a store's portfolios that for the most similar problems serves whe
   CHECK(configuration(chosen(2, 3)) == second);
   CHECK(configuration(chosen(4, 1)) == second);  // a factor of two, not of four
   CHECK(chosen(4, 3)->prediction.made_for == "layout=2, activation=1");
+}
+
+TEST_CASE("what similar problems say counts only for kernels that come with Hone, and not under a purpose") {
+  SimilarFixture fixture;
+  CHECK(fixture.of_f16(30).source == Source::kPredicted);
+  CHECK(fixture.of_f16(30, {.purpose = purpose_within(0.01)}).source == Source::kDefault);
+  fixture.spec.source_hash = "a kernel of the user's own, under this name";
+  fixture.made.sources["row_sum"] = fixture.spec.source_hash;
+  fixture.put_bf16();
+  CHECK(fixture.of_f16(30).source == Source::kDefault);
+}
+
+TEST_CASE("a record of a shape nearby comes before a portfolio for similar problems, one far away behind it") {
+  const SimilarFixture fixture;
+  const RecordKey key = record_key(fixture.spec, fixture.f16(64), fixture.device);
+  Record record;
+  record.configuration = parse_configuration(fixture.spec.parameters, fixture.many).value();
+  record.configuration_text = fixture.many;
+  record.measurement = {.samples_us = {1.0}, .median_us = 1.0, .ci95_low_us = 1.0, .ci95_high_us = 1.0};
+  record.session = fixture.store->begin_session({key, "random", "", 0}, "1trials").value();
+  REQUIRE(fixture.store->finish_session(record.session, key, record, 1.0).value());
+  CHECK(fixture.of_f16(64).source == Source::kExact);
+  CHECK(fixture.of_f16(200).source == Source::kNearest);
+  CHECK(fixture.of_f16(20).source == Source::kNearest);
+  CHECK(fixture.of_f16(8).source == Source::kPredicted);
+  CHECK(fixture.of_f16(2000).source == Source::kPredicted);
+}
+
+TEST_CASE("why a portfolio for such problems was passed over is said also where one for similar problems serves") {
+  SimilarFixture fixture;
+  fixture.made.dtypes = "f16";
+  fixture.made.sources["row_sum"] = "of yesterday";
+  fixture.put_bf16();  // under f16, that is
+  const Choice choice = fixture.of_f16(30);
+  CHECK(choice.source == Source::kPredicted);
+  CHECK(choice.prediction->made_for == "bf16");
+  CHECK(contains(choice.why, "another version of row_sum"));
+}
+
+TEST_CASE("a member that was withdrawn from a problem does not serve it as one for similar problems") {
+  const SimilarFixture fixture;
+  REQUIRE(fixture.config(fixture.of_f16(30)) == fixture.few);
+  const RecordKey key = record_key(fixture.spec, fixture.f16(30), fixture.device);
+  Record record;
+  record.configuration = parse_configuration(fixture.spec.parameters, fixture.few).value();
+  record.configuration_text = fixture.few;
+  record.measurement = {.samples_us = {1.0}, .median_us = 1.0, .ci95_low_us = 1.0, .ci95_high_us = 1.0};
+  record.session = fixture.store->begin_session({key, "random", "", 0}, "1trials").value();
+  REQUIRE(fixture.store->finish_session(record.session, key, record, 1.0).value());
+  REQUIRE(fixture.store->set_record_state({1}, RecordState::kWithdrawn, "wrong").ok());
+  CHECK(fixture.config(fixture.of_f16(30)) == fixture.many);
+}
+
+TEST_CASE("what differs in too much is not similar") {
+  Portfolio made;
+  made.dtypes = "bf16";
+  const KernelSpec& spec = *find_builtin_kernel("attention_mma").value();
+  made.range = parse_range(spec, "batch=1..8").value();
+  const auto apart = [&](const char* shape, DType dtype) {
+    return difference(made, dtype, make_problem(spec, dtype, parse_shape(spec, shape).value()).value().shape);
+  };
+  CHECK(apart("batch=2", DType::kBF16) == 0.0);
+  CHECK(apart("batch=2", DType::kF16) == 0.25);
+  CHECK(apart("head=64,causal=0", DType::kF16) == doctest::Approx(1.75 + 1.0 / 6));
+  CHECK(apart("head=64,causal=0,packed=1", DType::kBF16) > 2.0);
+  CHECK(difference_text(made, DType::kF16, make_problem(spec, DType::kF16, parse_shape(spec, "head=64").value()).value().shape) ==
+        "bf16, head=128");
 }
 
 }  // namespace hone

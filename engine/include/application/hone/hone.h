@@ -312,23 +312,24 @@ HONE_API const char* hone_source_name(int32_t source);
 /* Texts of these live as long as a handle of the kernel. */
 typedef struct hone_kernel_info {
   size_t size;
-  const char* kernel;            /* its name: of an operation, that of the one that was chosen */
-  const char* dtypes;            /* "bf16" */
-  const char* configuration;     /* "block=256,vec=4" */
-  const char* why;               /* why existing records were skipped, or "" */
-  int32_t source;                /* HONE_SOURCE_... */
-  int32_t superseded;            /* as hone_kernel_superseded */
-  size_t setting_count;          /* for hone_kernel_setting, */
-  size_t extent_count;           /* hone_kernel_extent, */
-  size_t tuned_extent_count;     /* hone_kernel_tuned_extent, */
-  size_t stale_count;            /* hone_kernel_stale, */
-  size_t argument_count;         /* hone_kernel_argument */
-  double slowdown;               /* HONE_SOURCE_PREDICTED: expected time divided by what a search of this shape would reach; else 0 */
-  double doubt;                  /* its standard deviation, as a share of it */
-  int64_t portfolio;             /* the portfolio's generation, in its store */
-  int32_t portfolio_shipped;     /* it came with Hone */
-  int32_t wants_tuning;          /* the shape is worth a search of its own */
-  const char* portfolio_product; /* the device on which the portfolio was made: another one where there is none for this; else "" */
+  const char* kernel;             /* its name: of an operation, that of the one that was chosen */
+  const char* dtypes;             /* "bf16" */
+  const char* configuration;      /* "block=256,vec=4" */
+  const char* why;                /* why existing records were skipped, or "" */
+  int32_t source;                 /* HONE_SOURCE_... */
+  int32_t superseded;             /* as hone_kernel_superseded */
+  size_t setting_count;           /* for hone_kernel_setting, */
+  size_t extent_count;            /* hone_kernel_extent, */
+  size_t tuned_extent_count;      /* hone_kernel_tuned_extent, */
+  size_t stale_count;             /* hone_kernel_stale, */
+  size_t argument_count;          /* hone_kernel_argument */
+  double slowdown;                /* HONE_SOURCE_PREDICTED: expected time divided by what a search of this shape would reach; else 0 */
+  double doubt;                   /* its standard deviation, as a share of it */
+  int64_t portfolio;              /* the portfolio's generation, in its store */
+  int32_t portfolio_shipped;      /* it came with Hone */
+  int32_t wants_tuning;           /* the shape is worth a search of its own */
+  const char* portfolio_product;  /* the device on which the portfolio was made: another one where there is none for this; else "" */
+  const char* portfolio_made_for; /* "bf16, head=128": in what the problems differ that the portfolio was made for; else "" */
 } hone_kernel_info;
 HONE_API hone_status hone_kernel_describe(const hone_kernel* kernel, hone_kernel_info* info, hone_error** error);
 /* Whether the problem was tuned since, or a check found this configuration wrong: a new lookup finds another one. One atomic load; 0 for
