@@ -44,8 +44,13 @@ class Problems:
 
     def __init__(self, text, seed):
         self.text = text
-        self.kernel, self.dtype, shapes = text.split()
-        self._axes = parse_range(shapes)
+        try:
+            self.kernel, self.dtype, shapes = text.split()
+            self._axes = parse_range(shapes)
+        except ValueError:
+            raise SystemExit(f"--of '{text}': give kernel, dtypes and range, as 'softmax f32 rows=1..64,cols=64'") from None
+        if any(low > high for parts in self._axes.values() for low, high in parts):
+            raise SystemExit(f"--of '{text}': a span is empty")
         self._generator = random.Random(f"{seed} {text}")
 
     def next(self):
@@ -96,14 +101,18 @@ def summary(rows):
 
 def main():
     arguments = parse_arguments()
+    command.budget_seconds(arguments.budget)  # says what is wrong with it
     hone = command.Hone(arguments.hone, "", arguments.device, ".", command.Deadline(arguments.limit))
     arguments.out.mkdir(parents=True, exist_ok=True)
     file = arguments.out / "untuned.json"
     document = json.loads(file.read_text()) if file.exists() else {"rows": {}, "failed": {}}
     products = {one["id"]: one["product"] for one in hone.call(["devices"], 30.0)["devices"]}
-    identity = {"seed": arguments.seed, "product": products[arguments.device], "hone": hone.version(), "budget": arguments.budget}
+    if arguments.device not in products:
+        raise SystemExit(f"no device '{arguments.device}' (known: {', '.join(products)})")
+    identity = {"seed": arguments.seed, "product": products[arguments.device], "hone": hone.version(), "budget": arguments.budget, "rounds": arguments.rounds}
     if document["rows"] and any(document.get(key) != value for key, value in identity.items()):
-        raise SystemExit(f"{file} is of another run ({', '.join(identity)}): give another --out")
+        others = [f"{key} {document.get(key)}" for key, value in identity.items() if document.get(key) != value]
+        raise SystemExit(f"{file} is of another run, of {', '.join(others)}: give another --out")
     document |= identity
     groups = [Problems(text, arguments.seed) for text in arguments.of]
     for _ in range(arguments.shapes):  # one of each in turn: a run that is cut short has seen all of them
@@ -120,7 +129,7 @@ def main():
                     raise RuntimeError(f"none of {DRAWS} shapes has an answer")
                 rows[words[-1]] = row
                 document["failed"].pop(" ".join(words), None)
-                print(f"[{hone.deadline.left():4.0f} s] {' '.join(words)}: {row['us']['tuned'] / row['us']['served']:.3f} of tuned", file=sys.stderr, flush=True)
+                print(f"[{hone.deadline.left():4.0f} s] {' '.join(words)}: {row['us']['tuned'] / row['us']['served']:.3f} of tuned ({row['trials']} trials)", file=sys.stderr, flush=True)
             except TimeoutError:
                 break
             except RuntimeError as error:  # a shape that fails is a note, and not the end
@@ -136,4 +145,7 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except (ValueError, OSError) as error:
+        sys.exit(str(error))

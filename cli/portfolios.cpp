@@ -304,8 +304,12 @@ void add_warmed(Output& output, const Portfolio& portfolio, const std::string& d
 /// --shape: what may serve such problems. Extents that are not given may be any.
 Result<Output> warm_for(const cxxopts::ParseResult& arguments, const Registry::Found& device, Store& store) {
   const Names names = arguments.count("operations") > 0 ? arguments["operations"].as<Names>() : Names();
-  if (names.size() != 1 || arguments.count("product") + arguments.count("range") + arguments.count("generation") > 0) {
-    return Error{ErrorCode::kInvalidArgument, "--shape needs one operation, and names what it takes by itself, with --dtype"};
+  if (names.size() != 1) {
+    return Error{ErrorCode::kInvalidArgument, "--shape is of one operation: hone warm matmul --dtype f16 --shape layout=2"};
+  }
+  if (arguments.count("product") + arguments.count("range") + arguments.count("generation") > 0) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "--shape finds the portfolios that serve such problems: leave out --product, --range and --generation"};
   }
   HONE_ASSIGN(const Operation operation, operation_named(names.front()));
   const KernelSpec& definition = *operation.definition;
@@ -315,9 +319,10 @@ Result<Output> warm_for(const cxxopts::ParseResult& arguments, const Registry::F
   HONE_ASSIGN(const std::vector<Implementation> implementations, implementations_for(operation, problem));
   std::string why;
   HONE_ASSIGN(const std::vector<Portfolio> all, portfolios_for(operation.name, implementations, given, device.info, store, why));
-  Output output{{{"device", device.info.id}, {"product", device.info.product}, {"portfolios", Json::array()}}, "", 0};
+  Output output{
+      {{"device", device.info.id}, {"product", device.info.product}, {"portfolios", Json::array()}, {"skipped", Json::array()}}, "", 0};
   for (const Portfolio& portfolio : all) {
-    HONE_ASSIGN(const WarmReport report, warm(portfolio, operation, problem, device, store, 0));
+    HONE_ASSIGN(const WarmReport report, warm(portfolio, operation, problem, given, device, store, 0));
     if (report.members > 0) {
       add_warmed(output, portfolio, name(dtypes), difference_text(portfolio, dtypes, problem.shape), report);
     }
@@ -351,14 +356,22 @@ Result<Output> warm_all(const cxxopts::ParseResult& arguments) {
       serving.push_back(one->portfolio());
     }
   }
+  std::vector<std::string> skipped;
   for (const Portfolio& portfolio : serving) {
     const Result<Operation> operation = operation_named(portfolio.operation);
-    if (operation) {
-      HONE_ASSIGN(const WarmReport report, warm(portfolio, *operation, device, *store, 0));
-      add_warmed(output, portfolio, portfolio.dtypes, "", report);
+    if (!operation) {
+      skipped.push_back(
+          fmt::format("{} {}: of a kernel file, whose code is compiled when it is first used", portfolio.operation, portfolio.dtypes));
+      continue;
     }
+    HONE_ASSIGN(const WarmReport report, warm(portfolio, *operation, device, *store, 0));
+    add_warmed(output, portfolio, portfolio.dtypes, "", report);
   }
-  if (output.json["portfolios"].empty()) {
+  output.json["skipped"] = skipped;
+  for (const std::string& one : skipped) {
+    output.text += one + "\n";
+  }
+  if (output.json["portfolios"].empty() && skipped.empty()) {
     output.text += fmt::format("no portfolio is for {}; hone portfolios lists what there is\n", device.info.product);
   }
   return output;

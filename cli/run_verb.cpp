@@ -75,8 +75,22 @@ Error unexpected(const cxxopts::Options& options, const std::string& argument, c
                                            : fmt::format("unexpected argument '{}'; see hone {} --help", argument, verb)};
 }
 
+/// "-shape" is read as -s -h -a ..., and a help text is no answer to it; empty if there is none.
+std::string with_one_dash(const cxxopts::Options& options, int argc, char** argv) {
+  const std::vector<std::string> names = option_names(options.help());
+  for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
+    const std::string_view word = argv[i];
+    const bool is_one = word.size() > 2 && word[0] == '-' && word[1] != '-';
+    const std::string name = is_one ? "-" + std::string(word.substr(0, word.find('='))) : "";
+    if (std::ranges::find(names, name) != names.end()) {
+      return fmt::format("options have two dashes: {}", name);
+    }
+  }
+  return "";
+}
+
 /// Of an argument of the wrong type cxxopts quotes the value alone, which does not tell the option.
-std::string misread(const std::string& message, int argc, char** argv) {
+std::string misread(const cxxopts::Options& options, const std::string& message, int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string_view::npos;
@@ -88,6 +102,10 @@ std::string misread(const std::string& message, int argc, char** argv) {
       continue;
     }
     const std::string_view option = equals != std::string_view::npos ? word.substr(0, equals) : argv[i - 1];
+    const std::vector<std::string> names = option_names(options.help());
+    if (option.starts_with("--") && std::ranges::find(names, option) == names.end()) {
+      return unknown_name("option", option, names);
+    }
     const bool whole = value.find_first_not_of("0123456789", value.starts_with("-") ? 1 : 0) == std::string_view::npos;
     if (option.starts_with("-") && whole) {
       return fmt::format("{} takes a whole number, at least 0{}; it cannot be {}", option,
@@ -148,6 +166,9 @@ int run_verb(cxxopts::Options& options, int argc, char** argv, const std::functi
   }
   const std::string verb = argv[0];
   const bool json = wants_json(argc, argv);
+  if (const std::string wrong = with_one_dash(options, argc, argv); !wrong.empty()) {
+    return fail_verb(verb, json, {ErrorCode::kInvalidArgument, wrong});
+  }
   try {
     options.allow_unrecognised_options();
     const cxxopts::ParseResult arguments = parse_with_defaults(options, verb, argc, argv);
@@ -163,8 +184,8 @@ int run_verb(cxxopts::Options& options, int argc, char** argv, const std::functi
     }
     return finish(verb, json, *output);
   } catch (const cxxopts::exceptions::incorrect_argument_type& wrong) {
-    return fail_verb(verb, json,
-                     {ErrorCode::kInvalidArgument, fmt::format("{}; see hone {} --help", misread(wrong.what(), argc, argv), verb)});
+    return fail_verb(
+        verb, json, {ErrorCode::kInvalidArgument, fmt::format("{}; see hone {} --help", misread(options, wrong.what(), argc, argv), verb)});
   } catch (const cxxopts::exceptions::exception& wrong) {
     return fail_verb(verb, json, {ErrorCode::kInvalidArgument, fmt::format("{}; see hone {} --help", wrong.what(), verb)});
   } catch (const std::bad_alloc&) {

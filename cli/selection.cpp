@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "engine/store/store_server.hpp"
 
 namespace hone::cli {
@@ -75,13 +77,18 @@ Result<Selection> select(const cxxopts::ParseResult& arguments, const Subject& s
 
 Error no_record(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target, const std::string& known_elsewhere) {
   const bool elsewhere = arguments.count("arch") > 0;
+  std::string purpose;  // has records of its own
+  for (const char* const option : {"max-error", "objective"}) {
+    const bool is_given = std::ranges::any_of(arguments.arguments(), [&](const auto& one) { return one.key() == option; });
+    purpose += is_given ? fmt::format(" --{} {}", option, arguments[option].as<std::string>()) : "";
+  }
   return Error{ErrorCode::kNotFound,
-               fmt::format("no record of {} {} on {}{}: run {}hone tune {} --device {}{}{} --store {}", subject.spec.name,
-                           name(target.problem.dtype), target.device.info.product,
+               fmt::format("no record of {} {} on {}{}{}: run {}hone tune {} --device {}{}{}{} --store {}", subject.spec.name,
+                           name(target.problem.dtype), target.device.info.product, purpose.empty() ? "" : " with" + purpose,
                            known_elsewhere.empty() ? "" : fmt::format(" ({})", known_elsewhere), elsewhere ? "there " : "",
                            arguments["kernel"].as<std::string>(), elsewhere ? "cuda:0" : target.device.info.id,
                            subject.recorded ? "" : fmt::format(" --dtype {}", name(target.problem.dtype)),
-                           target.problem.shape.empty() ? "" : fmt::format(" --shape {}", text(target.problem.shape)),
+                           target.problem.shape.empty() ? "" : fmt::format(" --shape {}", text(target.problem.shape)), purpose,
                            store_name(store_path(arguments)))};
 }
 

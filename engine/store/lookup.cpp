@@ -25,10 +25,10 @@ bool valid_for(const KernelSpec& spec, const Problem& problem, const DeviceInfo&
 }
 
 double shape_distance(const Shape& a, const Shape& b) {
-  const auto extent = [](const Shape& shape, std::size_t i) { return static_cast<double>(std::max<std::int64_t>(1, shape[i].second)); };
   double distance = 0.0;
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    distance += std::abs(std::log(extent(a, i) / extent(b, i)));
+    const bool is_same = a[i].second == b[i].second;  // also 0, of which there is no factor
+    distance += is_same ? 0.0 : std::abs(std::log(static_cast<double>(a[i].second) / static_cast<double>(b[i].second)));
   }
   return distance;
 }

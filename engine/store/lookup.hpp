@@ -34,7 +34,7 @@ struct Implementation {
 /// Whether all constraints of the kernel hold.
 bool valid_for(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, const Configuration& configuration);
 
-/// Sum over the extents of |log(a / b)|: how far two shapes are apart, in factors. 0 counts as 1.
+/// Sum over the extents of |log(a / b)|: how far two shapes are apart, in factors. Infinite: one is 0 where the other is not.
 double shape_distance(const Shape& a, const Shape& b);
 /// Whether a record of one says more of the other than a portfolio for similar problems would: at most a factor of 4 apart, in all.
 bool are_near(const Shape& a, const Shape& b);

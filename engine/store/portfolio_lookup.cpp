@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -162,6 +163,16 @@ Result<std::optional<PortfolioPick>> pick_of_store(const PortfolioKey& key, cons
   return std::optional<PortfolioPick>();
 }
 
+/// Whether all extents of a range are those of another one, too.
+bool covers(const ShapeRange& range, const ShapeRange& other) {
+  return std::ranges::equal(range.axes, other.axes, [](const RangeAxis& one, const RangeAxis& inside) {
+    const auto is_held = [&](const RangeAxis::Part& part) {
+      return std::ranges::any_of(one.parts, [&](const RangeAxis::Part& own) { return own.least <= part.least && part.most <= own.most; });
+    };
+    return one.name == inside.name && (one.exact || std::ranges::all_of(inside.parts, is_held));
+  });
+}
+
 /// Those that came with Hone and are of today's kernels, together.
 Loaded current(const ShippedGroup& group, const LookupRequest& request, std::string& why) {
   std::vector<Loaded> all = loaded(group);
@@ -288,6 +299,7 @@ Result<std::vector<Portfolio>> portfolios_for(const std::string& operation, std:
     }
     return fits(request.match, request.difference(from)) && request.has_members(from) && extents_outside(from.range, shape) <= kNear;
   };
+  const auto by_difference = [&](const Portfolio& one) { return request.difference(one); };
   std::vector<Portfolio> all;
   for (const Match match : {Match::kSame, Match::kSimilar}) {
     request.match = match;
@@ -297,20 +309,23 @@ Result<std::vector<Portfolio>> portfolios_for(const std::string& operation, std:
         all.push_back(one.portfolio->portfolio());
       }
     }
+    std::ranges::stable_sort(all, {}, by_difference);
+    std::vector<Portfolio> shipped;
     for (const ShippedGroup& group : shipped_groups(operation, key.device, device.architecture)) {
-      const Loaded one = is_wanted(group.front()->head()) ? current(group, request, why) : nullptr;
-      if (one) {
-        all.push_back(one->portfolio());
+      if (const Loaded one = is_wanted(group.front()->head()) ? current(group, request, why) : nullptr) {
+        shipped.push_back(one->portfolio());
       }
     }
+    std::ranges::stable_sort(shipped, {}, by_difference);
+    std::ranges::move(shipped, std::back_inserter(all));
     if (!all.empty()) {
       break;
     }
   }
-  if (!all.empty()) {
-    const auto difference_of = [&](const Portfolio& one) { return request.difference(one); };
-    const double least = difference_of(*std::ranges::min_element(all, {}, difference_of));
-    std::erase_if(all, [&](const Portfolio& one) { return difference_of(one) > least; });
+  // Without those of similar problems in whose place another one serves wherever they could.
+  for (auto one = all.begin(); request.match == Match::kSimilar && one != all.end();) {
+    const bool is_hidden = std::any_of(all.begin(), one, [&](const Portfolio& before) { return covers(before.range, one->range); });
+    one = is_hidden ? all.erase(one) : std::next(one);
   }
   return all;
 }

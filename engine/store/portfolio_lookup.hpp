@@ -44,7 +44,8 @@ Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& ope
                                                           std::string& why);
 
 /// All portfolios whose members a program may need for problems like these: of the same dtypes and exact fields, or where none is for those
-/// the ones that differ least; without those whose range the `given` extents do not fit. `why` as above. Errors: the store fails.
+/// of similar ones, in the order in which they serve; without those whose range the `given` extents do not fit, and those for which others
+/// serve wherever they could. `why` as above. Errors: the store fails.
 Result<std::vector<Portfolio>> portfolios_for(const std::string& operation, std::span<const Implementation> implementations,
                                               const Shape& given, const DeviceInfo& device, Store& store, std::string& why);
 

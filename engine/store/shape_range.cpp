@@ -144,13 +144,17 @@ std::int64_t draw_extent(const RangeAxis& axis, double where, double how) {
   return aligned(std::clamp(extent, part.least, part.most), how, part);
 }
 
-/// The factor by which an extent is beyond its axis, as a logarithm to the base 2. 0 is infinitely far from all others: it has a meaning of
-/// its own, as a window of 0.
+/// The factor by which an extent is beyond the nearest part of its axis, as a logarithm to the base 2. 0 is infinitely far from all others:
+/// it has a meaning of its own, as a window of 0.
 double outside(const RangeAxis& axis, std::int64_t extent) {
   const auto logarithm = [](std::int64_t value) { return std::log2(static_cast<double>(value)); };
-  return extent < axis.least()  ? logarithm(axis.least()) - logarithm(extent)
-         : extent > axis.most() ? logarithm(extent) - logarithm(axis.most())
-                                : 0.0;
+  double nearest = kApart;
+  for (const RangeAxis::Part& part : axis.parts) {
+    nearest = std::min(nearest, extent < part.least  ? logarithm(part.least) - logarithm(extent)
+                                : extent > part.most ? logarithm(extent) - logarithm(part.most)
+                                                     : 0.0);
+  }
+  return nearest;
 }
 
 /// How much two values of an exact axis differ.

@@ -38,8 +38,8 @@ struct ShapeRange {
 Result<ShapeRange> parse_range(const KernelSpec& spec, std::string_view text);
 std::string text(const ShapeRange& range);
 
-/// How far a shape is outside: the largest factor by which an extent is beyond its axis, as a logarithm to the base 2. 0: inside; infinite:
-/// an exact axis has another value, or the fields are others.
+/// How far a shape is outside: the largest factor by which an extent is beyond the nearest part of its axis, as a logarithm to the base 2.
+/// 0: inside; infinite: an exact axis has another value, an extent is 0 and none of its axis is or the other way, or the fields are others.
 double distance(const ShapeRange& range, const Shape& shape);
 /// The same of the extents alone, whatever the exact axes say.
 double extents_outside(const ShapeRange& range, const Shape& shape);

@@ -271,7 +271,9 @@ class PortfolioSession {
                                   report_.portfolio.product};
       if (prediction.wants_tuning() && !knowledge_.table().holds(shape)) {
         ++wanted;
-        report_.wanted.push_back({shape, prediction});
+        if (std::ranges::find(report_.wanted, shape, &WantedShape::shape) == report_.wanted.end()) {
+          report_.wanted.push_back({shape, prediction});
+        }
       }
     }
     report_.wants_tuning = probes == 0 ? 0.0 : static_cast<double>(wanted) / static_cast<double>(probes);

@@ -19,11 +19,12 @@ Result<Problem> any_problem(const Portfolio& portfolio, const KernelSpec& defini
   return make_problem(definition, dtypes, shape);
 }
 
-/// Whether the configuration may be legal for some extents, as far as dtypes and STATIC fields tell.
-bool may_be_legal(const KernelSpec& spec, const Problem& like, const DeviceInfo& device, const Configuration& configuration) {
+/// Whether the configuration may be legal, as far as dtypes, STATIC fields and the given extents tell.
+bool may_be_legal(const KernelSpec& spec, const Problem& like, const Shape& given, const DeviceInfo& device,
+                  const Configuration& configuration) {
   Bindings bound = bindings(like);
   for (const auto& [name, extent] : like.shape) {
-    if (!is_compiled_in(spec, name)) {
+    if (!is_compiled_in(spec, name) && std::ranges::find(given, name, &Shape::value_type::first) == given.end()) {
       bound.erase("p." + name);
     }
   }
@@ -67,11 +68,11 @@ Result<double> code_bytes(const Portfolio& portfolio, const Operation& operation
 
 Result<WarmReport> warm(const Portfolio& portfolio, const Operation& operation, const Registry::Found& device, Store& store, int workers) {
   HONE_ASSIGN(const Problem any, any_problem(portfolio, *operation.definition));
-  return warm(portfolio, operation, any, device, store, workers);
+  return warm(portfolio, operation, any, {}, device, store, workers);
 }
 
-Result<WarmReport> warm(const Portfolio& portfolio, const Operation& operation, const Problem& like, const Registry::Found& device,
-                        Store& store, int workers) {
+Result<WarmReport> warm(const Portfolio& portfolio, const Operation& operation, const Problem& like, const Shape& given,
+                        const Registry::Found& device, Store& store, int workers) {
   WarmReport report;
   for (const KernelSpec* const spec : operation.implementations) {
     const Result<Problem> own = problem_for(*spec, like);
@@ -84,7 +85,7 @@ Result<WarmReport> warm(const Portfolio& portfolio, const Operation& operation, 
         continue;
       }
       const Result<Configuration> configuration = parse_configuration(spec->parameters, member.configuration);
-      if (configuration && !may_be_legal(*spec, *own, device.info, *configuration)) {
+      if (configuration && !may_be_legal(*spec, *own, given, device.info, *configuration)) {
         continue;
       }
       ++report.members;

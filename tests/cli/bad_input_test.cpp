@@ -164,6 +164,14 @@ TEST_CASE("an option that only the help of another one names") {
   CHECK(ended.exit == 2);
   CHECK(ended.err.find("unknown option '--shapes' (known: --dtype, --product,") != std::string::npos);
 }
+TEST_CASE("an option with one dash, and an unknown one where numbers are expected") {
+  const Ended one = run({"tune", "softmax", "-shape", "rows=4"});
+  CHECK(one.exit == 2);
+  CHECK(one.err.find("options have two dashes: --shape") != std::string::npos);
+  const Ended unknown = run({"report", "--otu", "x"});
+  CHECK(unknown.exit == 2);
+  CHECK(unknown.err.find("unknown option '--otu'; did you mean '--out'?") != std::string::npos);
+}
 TEST_CASE("an unknown parameter of a strategy") { refused({"softmax", "--set", "warmth=3"}, {"warmth"}); }
 TEST_CASE("an unknown device") { refused({"softmax", "--device", "abacus"}, {"abacus", "available: ", "cpu", "hone doctor"}); }
 TEST_CASE("an unknown option") { refused({"softmax", "--budgets", "3s"}, {"budgets", "--help"}); }

@@ -69,7 +69,10 @@ TEST_CASE("shapes are as far apart as their factors") {
   CHECK(shape_distance({{"a", 8}}, {{"a", 4}}) == doctest::Approx(shape_distance({{"a", 8}}, {{"a", 16}})));
   CHECK(shape_distance({{"window", 0}, {"keys", 8}}, {{"window", 0}, {"keys", 8}}) == 0.0);  // a field may be 0
   CHECK(shape_distance({{"window", 0}, {"keys", 8}}, {{"window", 0}, {"keys", 16}}) == doctest::Approx(std::log(2.0)));
-  CHECK(shape_distance({{"window", 0}}, {{"window", 8}}) == doctest::Approx(std::log(8.0)));
+  CHECK(std::isinf(shape_distance({{"window", 0}}, {{"window", 1}})));
+  CHECK(are_near({{"a", 8}, {"b", 8}}, {{"a", 4}, {"b", 16}}));
+  CHECK_FALSE(are_near({{"a", 8}, {"b", 8}}, {{"a", 2}, {"b", 16}}));
+  CHECK_FALSE(are_near({{"window", 0}}, {{"window", 1}}));
 }
 
 TEST_CASE("without a store the default is chosen, and it is valid") {
