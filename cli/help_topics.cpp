@@ -164,8 +164,8 @@ constexpr std::string_view kShapes = R"(Problems: types and shapes
 
 A record is for one shape. For others the lookup takes, in this order: the
 exact record, what a portfolio predicts, the record of a shape nearby, what a
-portfolio for similar problems predicts (another dtype of the same size, another
-layout), the record of the nearest shape however far, the default.
+portfolio for similar problems predicts (another dtype of the same size, or
+another layout), the record of the nearest shape however far, the default.
 
   hone tune softmax --shapes "rows=1..65536,cols=1..131072"
                                   a portfolio: few configurations for a range
