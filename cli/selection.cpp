@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "engine/store/store_server.hpp"
 
 namespace hone::cli {
@@ -78,9 +76,8 @@ Result<Selection> select(const cxxopts::ParseResult& arguments, const Subject& s
 Error no_record(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target, const std::string& known_elsewhere) {
   const bool elsewhere = arguments.count("arch") > 0;
   std::string purpose;  // has records of its own
-  for (const char* const option : {"max-error", "objective"}) {
-    const bool is_given = std::ranges::any_of(arguments.arguments(), [&](const auto& one) { return one.key() == option; });
-    purpose += is_given ? fmt::format(" --{} {}", option, arguments[option].as<std::string>()) : "";
+  for (const cxxopts::KeyValue& one : arguments.arguments()) {
+    purpose += one.key() == "max-error" || one.key() == "objective" ? fmt::format(" --{} {}", one.key(), one.value()) : "";
   }
   return Error{ErrorCode::kNotFound,
                fmt::format("no record of {} {} on {}{}{}: run {}hone tune {} --device {}{}{}{} --store {}", subject.spec.name,
