@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
+#include <functional>
 #include <tuple>
 #include <utility>
 
@@ -49,11 +49,13 @@ bool is_builtin(const KernelSpec& spec) {
   return known && (*known)->source_hash == spec.source_hash;
 }
 
-/// A problem that is looked up. `withdrawn`: of each implementation, the texts of what the store says must not serve it.
+/// A problem that is looked up; with `given`, all problems of these extents, whatever the others are. `withdrawn`: of each implementation,
+/// the texts of what the store says must not serve it.
 struct LookupRequest {
   std::span<const Implementation> implementations;
   const DeviceInfo& device;
   Match match = Match::kSame;
+  const Shape* given = nullptr;
   std::vector<std::vector<std::string>> withdrawn = {};
 
   [[nodiscard]] const DTypes& dtypes() const { return implementations.front().problem.dtype; }
@@ -65,8 +67,20 @@ struct LookupRequest {
       return from.sources.contains(one.spec->name) && (match == Match::kSame || is_builtin(*one.spec));
     });
   }
+  /// How far it is outside of the range.
+  [[nodiscard]] double outside(const Portfolio& from) const {
+    if (given == nullptr) {
+      return extents_outside(from.range, shape());
+    }
+    Shape some = draw(from.range, 0);  // a shape of the range, but for what was given
+    for (auto& [name, extent] : some) {
+      const auto own = std::ranges::find(*given, name, &Shape::value_type::first);
+      extent = own == given->end() ? extent : own->second;
+    }
+    return extents_outside(from.range, some);
+  }
   [[nodiscard]] bool is_for(const Portfolio& from) const {
-    return fits(match, difference(from)) && has_members(from) && extents_outside(from.range, shape()) <= kNear;
+    return fits(match, difference(from)) && has_members(from) && outside(from) <= kNear;
   }
   [[nodiscard]] bool is_withdrawn(std::size_t implementation, const Configuration& configuration) const {
     if (withdrawn.empty() || withdrawn[implementation].empty()) {
@@ -121,46 +135,53 @@ bool is_current(const Loaded& from, const LookupRequest& request, std::string& w
   return reason.empty() && !from->portfolio().points.empty();
 }
 
-struct OfStore {
-  Loaded portfolio;
-  std::int64_t generation = 0;
-};
+/// Of a portfolio that may serve, its generation in the store (none: it came with Hone); says whether that was enough.
+using Visit = std::function<bool(const LoadedPortfolio& portfolio, std::optional<std::int64_t> generation)>;
 
-/// Those that can be read, of the problem's dtypes or of similar ones.
-Result<std::vector<OfStore>> stored_for(PortfolioKey key, const LookupRequest& request, Store& store, std::string& why) {
+/// The portfolios whose problems and whose range are nearest come first, of several that hold it the newest.
+Result<bool> visit_store(PortfolioKey key, const LookupRequest& request, Store& store, std::string& why, const Visit& visit) {
   key.dtypes = request.match == Match::kSame ? key.dtypes : "";
   HONE_ASSIGN(const std::vector<StoredPortfolio> stored, store.find_portfolios(key));
-  std::vector<OfStore> all;
+  std::vector<std::pair<Loaded, std::int64_t>> all;
   for (const StoredPortfolio& one : stored) {
     if (std::isinf(dtypes_difference(one.key.dtypes, request.dtypes()))) {
       continue;
     }
     Result<Loaded> loaded = load_portfolio(one.text);
     if (loaded) {
-      all.push_back({*std::move(loaded), one.generation});
+      all.emplace_back(*std::move(loaded), one.generation);
     } else {
       why = why.empty() ? loaded.error().message : why;
     }
   }
-  return all;
+  std::ranges::sort(all, {}, [&](const auto& one) {
+    const Portfolio& portfolio = one.first->portfolio();
+    return std::tuple(request.difference(portfolio), request.outside(portfolio), -one.second);
+  });
+  return std::ranges::any_of(all, [&](const auto& one) {
+    return request.is_for(one.first->portfolio()) && is_current(one.first, request, why) && visit(*one.first, one.second);
+  });
 }
 
-/// The portfolios whose problems and whose range are nearest come first, of several that hold it the newest.
-Result<std::optional<PortfolioPick>> pick_of_store(const PortfolioKey& key, const LookupRequest& request, Store& store, std::string& why) {
-  HONE_ASSIGN(std::vector<OfStore> all, stored_for(key, request, store, why));
-  std::ranges::sort(all, {}, [&](const OfStore& one) {
-    const Portfolio& portfolio = one.portfolio->portfolio();
-    return std::tuple(request.difference(portfolio), extents_outside(portfolio.range, request.shape()), -one.generation);
+/// Those for problems that differ least come first; made on this product, then on others, together.
+bool visit_shipped(const PortfolioKey& key, const LookupRequest& request, std::string& why, const Visit& visit) {
+  std::vector<ShippedGroup> groups = shipped_groups(key.operation, key.device, request.device.architecture);
+  std::erase_if(groups, [&](const ShippedGroup& group) { return !request.is_for(group.front()->head()); });
+  std::ranges::stable_sort(groups, {}, [&](const ShippedGroup& group) { return request.difference(group.front()->head()); });
+  return std::ranges::any_of(groups, [&](const ShippedGroup& group) {
+    std::vector<Loaded> all = loaded(group);
+    std::erase_if(all, [&](const Loaded& one) { return !is_current(one, request, why); });
+    return !all.empty() && visit(*together(all), std::nullopt);
   });
-  for (const auto& [loaded, generation] : all) {
-    const bool may_serve = request.is_for(loaded->portfolio()) && is_current(loaded, request, why);
-    std::optional<PortfolioPick> picked = may_serve ? pick(*loaded, request) : std::nullopt;
-    if (picked) {
-      picked->prediction.generation = generation;
-      return picked;
-    }
+}
+
+/// In the order in which they serve: those of the store, then those that came with Hone. `store` may be null.
+Result<void> visit_all(const PortfolioKey& key, const LookupRequest& request, Store* store, std::string& why, const Visit& visit) {
+  HONE_ASSIGN(const bool is_enough, store == nullptr ? Result<bool>(false) : visit_store(key, request, *store, why, visit));
+  if (!is_enough && key.purpose == Purpose()) {
+    visit_shipped(key, request, why, visit);
   }
-  return std::optional<PortfolioPick>();
+  return {};
 }
 
 /// Whether all extents of a range are those of another one, too.
@@ -173,32 +194,6 @@ bool covers(const ShapeRange& range, const ShapeRange& other) {
   });
 }
 
-/// Those that came with Hone and are of today's kernels, together.
-Loaded current(const ShippedGroup& group, const LookupRequest& request, std::string& why) {
-  std::vector<Loaded> all = loaded(group);
-  std::erase_if(all, [&](const Loaded& one) { return !is_current(one, request, why); });
-  return all.empty() ? nullptr : together(all);
-}
-
-/// Those for problems that differ least come first; made on this product, then on others.
-std::optional<PortfolioPick> pick_of_shipped(const PortfolioKey& key, const LookupRequest& request, std::string& why) {
-  std::vector<ShippedGroup> groups = shipped_groups(key.operation, key.device, request.device.architecture);
-  std::erase_if(groups, [&](const ShippedGroup& group) { return !request.is_for(group.front()->head()); });
-  std::ranges::stable_sort(groups, {}, [&](const ShippedGroup& group) { return request.difference(group.front()->head()); });
-  for (const ShippedGroup& group : groups) {
-    const Loaded all = current(group, request, why);
-    std::optional<PortfolioPick> picked = all ? pick(*all, request) : std::nullopt;
-    if (picked) {
-      picked->prediction.shipped = true;
-      if (all->portfolio().product != key.device) {
-        picked->prediction.doubt = std::hypot(picked->prediction.doubt, kElsewhere);
-      }
-      return picked;
-    }
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 PortfolioKey portfolio_key(const std::string& operation, const DTypes& dtypes, const DeviceInfo& device, const Purpose& purpose) {
@@ -207,17 +202,6 @@ PortfolioKey portfolio_key(const std::string& operation, const DTypes& dtypes, c
     part += share.empty() ? "" : "/" + share;
   }
   return {operation, name(dtypes), part, "", purpose};
-}
-
-Shape ordered_as(const ShapeRange& range, const Shape& shape) {
-  Shape ordered;
-  for (const RangeAxis& axis : range.axes) {
-    const auto field = std::ranges::find(shape, axis.name, &Shape::value_type::first);
-    if (field != shape.end()) {
-      ordered.push_back(*field);
-    }
-  }
-  return ordered.size() == shape.size() ? ordered : Shape();
 }
 
 MemberLaunches launches_of(std::span<const PortfolioMember> members, std::span<const Implementation> implementations,
@@ -274,58 +258,42 @@ Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& ope
   }
   const PortfolioKey key = portfolio_key(operation, implementations.front().problem.dtype, device, lookup.purpose);
   LookupRequest request{implementations, device, match};
-  if (store != nullptr) {
-    for (const auto& [spec, problem] : implementations) {
-      HONE_ASSIGN(std::vector<std::string> own, store->withdrawn_configurations(record_key(*spec, problem, device, lookup.purpose)));
-      request.withdrawn.push_back(std::move(own));
-    }
-    HONE_ASSIGN(std::optional<PortfolioPick> picked, pick_of_store(key, request, *store, why));
-    if (picked) {
-      return picked;
-    }
+  for (const auto& [spec, problem] : store == nullptr ? std::span<const Implementation>() : implementations) {
+    HONE_ASSIGN(std::vector<std::string> own, store->withdrawn_configurations(record_key(*spec, problem, device, lookup.purpose)));
+    request.withdrawn.push_back(std::move(own));
   }
-  return lookup.purpose == Purpose() ? pick_of_shipped(key, request, why) : std::nullopt;
+  std::optional<PortfolioPick> picked;
+  HONE_TRY(visit_all(key, request, store, why, [&](const LoadedPortfolio& from, std::optional<std::int64_t> generation) {
+    picked = pick(from, request);
+    if (picked) {
+      picked->prediction.generation = generation.value_or(0);
+      picked->prediction.shipped = !generation;
+      const bool is_elsewhere = !generation && from.portfolio().product != key.device;
+      picked->prediction.doubt = std::hypot(picked->prediction.doubt, is_elsewhere ? kElsewhere : 0.0);
+    }
+    return picked.has_value();
+  }));
+  return picked;
 }
 
 Result<std::vector<Portfolio>> portfolios_for(const std::string& operation, std::span<const Implementation> implementations,
                                               const Shape& given, const DeviceInfo& device, Store& store, std::string& why) {
-  const PortfolioKey key = portfolio_key(operation, implementations.front().problem.dtype, device);
-  LookupRequest request{implementations, device};
-  const auto is_wanted = [&](const Portfolio& from) {
-    Shape shape = draw(from.range, 0);  // a shape of the range, but for what was given
-    for (auto& [name, extent] : shape) {
-      const auto own = std::ranges::find(given, name, &Shape::value_type::first);
-      extent = own == given.end() ? extent : own->second;
-    }
-    return fits(request.match, request.difference(from)) && request.has_members(from) && extents_outside(from.range, shape) <= kNear;
-  };
-  const auto by_difference = [&](const Portfolio& one) { return request.difference(one); };
+  LookupRequest request{implementations, device, Match::kSame, &given};
+  const PortfolioKey key = portfolio_key(operation, request.dtypes(), device);
   std::vector<Portfolio> all;
-  for (const Match match : {Match::kSame, Match::kSimilar}) {
-    request.match = match;
-    HONE_ASSIGN(const std::vector<OfStore> stored, stored_for(key, request, store, why));
-    for (const OfStore& one : stored) {
-      if (is_wanted(one.portfolio->portfolio()) && is_current(one.portfolio, request, why)) {
-        all.push_back(one.portfolio->portfolio());
-      }
+  const auto add = [&](const LoadedPortfolio& from, std::optional<std::int64_t>) {
+    // Without those for similar problems in whose place another one serves wherever they could.
+    const bool is_hidden = request.match == Match::kSimilar &&
+                           std::ranges::any_of(all, [&](const Portfolio& before) { return covers(before.range, from.portfolio().range); });
+    if (!is_hidden) {
+      all.push_back(from.portfolio());
     }
-    std::ranges::stable_sort(all, {}, by_difference);
-    std::vector<Portfolio> shipped;
-    for (const ShippedGroup& group : shipped_groups(operation, key.device, device.architecture)) {
-      if (const Loaded one = is_wanted(group.front()->head()) ? current(group, request, why) : nullptr) {
-        shipped.push_back(one->portfolio());
-      }
-    }
-    std::ranges::stable_sort(shipped, {}, by_difference);
-    std::ranges::move(shipped, std::back_inserter(all));
-    if (!all.empty()) {
-      break;
-    }
-  }
-  // Without those of similar problems in whose place another one serves wherever they could.
-  for (auto one = all.begin(); request.match == Match::kSimilar && one != all.end();) {
-    const bool is_hidden = std::any_of(all.begin(), one, [&](const Portfolio& before) { return covers(before.range, one->range); });
-    one = is_hidden ? all.erase(one) : std::next(one);
+    return false;
+  };
+  HONE_TRY(visit_all(key, request, &store, why, add));
+  if (all.empty()) {
+    request.match = Match::kSimilar;
+    HONE_TRY(visit_all(key, request, &store, why, add));
   }
   return all;
 }

@@ -54,9 +54,6 @@ Result<std::vector<Portfolio>> portfolios_for(const std::string& operation, std:
 /// ones.
 void read_shipped_portfolios(const KernelSpec& spec, const Problem& like, const DeviceInfo& device);
 
-/// The shape in the order of the range's axes.
-Shape ordered_as(const ShapeRange& range, const Shape& shape);
-
 /// The legal members of kernel `spec`, of any portfolio that came with Hone for this product or other ones, what is named most like it
 /// first: of each the best expected first, at most `most`. Where none for such problems has any, of those for similar ones. What a search
 /// of a problem begins with.

@@ -194,28 +194,33 @@ std::string text(const ShapeRange& range) {
   return all;
 }
 
-double extents_outside(const ShapeRange& range, const Shape& shape) {
-  double farthest = shape.size() == range.axes.size() ? 0.0 : kApart;
+Shape ordered_as(const ShapeRange& range, const Shape& shape) {
+  Shape ordered;
   for (const RangeAxis& axis : range.axes) {
     const auto field = std::ranges::find(shape, axis.name, &Shape::value_type::first);
-    if (field == shape.end()) {
-      return kApart;
+    if (field != shape.end()) {
+      ordered.push_back(*field);
     }
-    farthest = axis.exact ? farthest : std::max(farthest, outside(axis, field->second));
+  }
+  return ordered.size() == shape.size() && ordered.size() == range.axes.size() ? ordered : Shape();
+}
+
+double extents_outside(const ShapeRange& range, const Shape& shape) {
+  const Shape ordered = ordered_as(range, shape);
+  double farthest = ordered.size() == range.axes.size() ? 0.0 : kApart;
+  for (std::size_t i = 0; i < ordered.size(); ++i) {
+    farthest = range.axes[i].exact ? farthest : std::max(farthest, outside(range.axes[i], ordered[i].second));
   }
   return farthest;
 }
 
 double exact_difference(const ShapeRange& range, const Shape& shape) {
-  double sum = shape.size() == range.axes.size() ? 0.0 : kApart;
-  for (const RangeAxis& axis : range.axes) {
-    const auto field = std::ranges::find(shape, axis.name, &Shape::value_type::first);
-    if (field == shape.end()) {
-      return kApart;
-    }
-    double nearest = axis.exact ? kApart : 0.0;
-    for (const RangeAxis::Part& part : axis.parts) {
-      nearest = std::min(nearest, difference(field->second, std::clamp(field->second, part.least, part.most)));
+  const Shape ordered = ordered_as(range, shape);
+  double sum = ordered.size() == range.axes.size() ? 0.0 : kApart;
+  for (std::size_t i = 0; i < ordered.size(); ++i) {
+    double nearest = range.axes[i].exact ? kApart : 0.0;
+    for (const RangeAxis::Part& part : range.axes[i].parts) {
+      nearest = std::min(nearest, difference(ordered[i].second, std::clamp(ordered[i].second, part.least, part.most)));
     }
     sum += nearest;
   }

@@ -38,6 +38,9 @@ struct ShapeRange {
 Result<ShapeRange> parse_range(const KernelSpec& spec, std::string_view text);
 std::string text(const ShapeRange& range);
 
+/// The shape in the order of the range's axes; empty if it has other fields than these.
+Shape ordered_as(const ShapeRange& range, const Shape& shape);
+
 /// How far a shape is outside: the largest factor by which an extent is beyond the nearest part of its axis, as a logarithm to the base 2.
 /// 0: inside; infinite: an exact axis has another value, an extent is 0 and none of its axis is or the other way, or the fields are others.
 double distance(const ShapeRange& range, const Shape& shape);
