@@ -61,11 +61,12 @@ class PortfolioFixture {
   }
   [[nodiscard]] std::string config(const Choice& choice) const { return text(spec.parameters, choice.configuration); }
 
-  void record(std::int64_t rows) const {
-    const RecordKey exact = record_key(spec, problem(rows), device);
+  void record(std::int64_t rows) const { record(problem(rows), many); }
+  void record(const Problem& of, const std::string& configuration) const {
+    const RecordKey exact = record_key(spec, of, device);
     Record record;
-    record.configuration = parse_configuration(spec.parameters, many).value();
-    record.configuration_text = many;
+    record.configuration = parse_configuration(spec.parameters, configuration).value();
+    record.configuration_text = configuration;
     record.measurement = {.samples_us = {1.0}, .median_us = 1.0, .ci95_low_us = 1.0, .ci95_high_us = 1.0};
     record.session = store->begin_session({exact, "random", "", 0}, "1trials").value();
     REQUIRE(store->finish_session(record.session, exact, record, 1.0).value());
@@ -522,13 +523,7 @@ TEST_CASE("what similar problems say counts only for kernels that come with Hone
 
 TEST_CASE("a record of a shape nearby comes before a portfolio for similar problems, one far away behind it") {
   const SimilarFixture fixture;
-  const RecordKey key = record_key(fixture.spec, fixture.f16(64), fixture.device);
-  Record record;
-  record.configuration = parse_configuration(fixture.spec.parameters, fixture.many).value();
-  record.configuration_text = fixture.many;
-  record.measurement = {.samples_us = {1.0}, .median_us = 1.0, .ci95_low_us = 1.0, .ci95_high_us = 1.0};
-  record.session = fixture.store->begin_session({key, "random", "", 0}, "1trials").value();
-  REQUIRE(fixture.store->finish_session(record.session, key, record, 1.0).value());
+  fixture.record(fixture.f16(64), fixture.many);
   CHECK(fixture.of_f16(64).source == Source::kExact);
   CHECK(fixture.of_f16(200).source == Source::kNearest);
   CHECK(fixture.of_f16(20).source == Source::kNearest);
@@ -550,13 +545,7 @@ TEST_CASE("why a portfolio for such problems was passed over is said also where 
 TEST_CASE("a member that was withdrawn from a problem does not serve it as one for similar problems") {
   const SimilarFixture fixture;
   REQUIRE(fixture.config(fixture.of_f16(30)) == fixture.few);
-  const RecordKey key = record_key(fixture.spec, fixture.f16(30), fixture.device);
-  Record record;
-  record.configuration = parse_configuration(fixture.spec.parameters, fixture.few).value();
-  record.configuration_text = fixture.few;
-  record.measurement = {.samples_us = {1.0}, .median_us = 1.0, .ci95_low_us = 1.0, .ci95_high_us = 1.0};
-  record.session = fixture.store->begin_session({key, "random", "", 0}, "1trials").value();
-  REQUIRE(fixture.store->finish_session(record.session, key, record, 1.0).value());
+  fixture.record(fixture.f16(30), fixture.few);
   REQUIRE(fixture.store->set_record_state({1}, RecordState::kWithdrawn, "wrong").ok());
   CHECK(fixture.config(fixture.of_f16(30)) == fixture.many);
 }
