@@ -57,7 +57,7 @@ template <class T> struct Finish {
     if constexpr (kAdded) x += beta * added_x;
     if constexpr (kBiased) x += bias_x;
     if constexpr (Problem::activation == 2) x = fmaxf(x, 0.0f);
-    if constexpr (Problem::activation == 3) x = sizeof(T) == 2 ? gelu<f16>(x) : gelu<f32>(x);  // bf16's own error and its rounding would exceed the tolerance
+    if constexpr (Problem::activation == 3) x = sizeof(T) == 2 ? gelu<f16>(x) : gelu<f32>(x);  // bf16's error would add to rounding
     if constexpr (Problem::activation == 4) x = silu<T>(x);
     return x;
   }
