@@ -1,6 +1,7 @@
 #include "engine/tune/portfolio_shapes.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -22,6 +23,21 @@ constexpr double kFirstBytes = 64 << 20, kFirstFlops = 1e10;  // the most of a s
 constexpr double kRangeMemoryShare = 0.1;                     // of the device's memory, for a shape's arguments
 constexpr std::uint64_t kOthers = 1 << 20;  // of the sequence of shapes, where those begin that are used for no shape alone
 constexpr std::uint64_t kLargeShare = 3;    // one in so many is drawn from the range's large end
+constexpr std::uint64_t kNarrowShare = 4;   // one in so many is small in one extent, and large and round in the others
+
+/// Of few significant bits: a multiple of the largest power of two up to an eighth of it, or of 128; as it is where the axis has no such
+/// value.
+std::int64_t rounded(const RangeAxis& axis, std::int64_t extent) {
+  constexpr std::int64_t kFineness = 8, kMostStep = 128;
+  const auto step =
+      std::min(kMostStep, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::max(kFineness, extent) / kFineness))));
+  const std::int64_t round = extent / step * step;
+  const bool allowed =
+      std::ranges::any_of(axis.parts, [round](const RangeAxis::Part& part) { return part.least <= round && round <= part.most; });
+  return allowed ? round : extent;
+}
+
+bool is_extent(const RangeAxis& axis) { return axis.varies() && !axis.exact; }
 
 }  // namespace
 
@@ -128,17 +144,27 @@ bool PortfolioShapes::may_be_legal(const Problem& problem) const {
   });
 }
 
-/// Evenly in log space hardly a shape has three large extents, and applications spend their time at those: every
-/// third one has of each extent the larger one of two.
+/// Evenly in log space hardly a shape has three large extents, and applications spend their time at those: every third one has of each
+/// extent the larger one of two. Nor has hardly one a single row and all else large and a multiple of 64, and at those models decode:
+/// every fourth one is such, its small extent each in turn.
 Shape PortfolioShapes::next_of_sequence() {
-  Shape shape = draw(request_.range, drawn_++);
-  if (drawn_ % kLargeShare == 0) {
-    const Shape other = draw(request_.range, (drawn_ - 1) / kLargeShare + kOthers);
-    for (std::size_t i = 0; i < shape.size(); ++i) {
-      if (!request_.range.axes[i].exact) {
-        shape[i].second = std::max(shape[i].second, other[i].second);
-      }
+  const std::uint64_t index = drawn_++;
+  Shape shape = draw(request_.range, index);
+  const auto extents = static_cast<std::uint64_t>(std::ranges::count_if(request_.range.axes, is_extent));
+  const bool narrow = drawn_ % kNarrowShare == 0 && extents > 1;
+  if (!narrow && drawn_ % kLargeShare != 0) {
+    return shape;
+  }
+  const Shape other = draw(request_.range, index / (narrow ? kNarrowShare : kLargeShare) + (narrow ? 2 : 1) * kOthers);
+  std::uint64_t turn = narrow ? index / kNarrowShare % extents : extents;  // until the small one; behind all where none is
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const RangeAxis& axis = request_.range.axes[i];
+    if (!is_extent(axis)) {
+      continue;
     }
+    const auto [smaller, larger] = std::minmax(shape[i].second, other[i].second);
+    const bool small = turn-- == 0;
+    shape[i].second = small ? smaller : narrow ? rounded(axis, larger) : larger;
   }
   return shape;
 }

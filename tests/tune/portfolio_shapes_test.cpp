@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "engine/kernel/builtin_kernels.hpp"
@@ -62,6 +63,41 @@ TEST_CASE("more shapes are drawn from the large end of a range, and small ones s
   CHECK(large > kShapes / 9 * 5 / 4);
   CHECK(large < kShapes / 3);
   CHECK(small > kShapes / 20);
+}
+
+TEST_CASE("shapes with one small extent and others that are large and round are drawn, as models decode") {
+  RangeOf range("m=1..16384,n=16..16384,k=16..16384", "matmul");
+  range.request.most_bytes = 1e12;
+  PortfolioShapes shapes(range.request);
+  shapes.note_time({{"m", 8192}, {"n", 8192}, {"k", 8192}, {"layout", 1}, {"terms", 1}, {"activation", 1}}, 1.0);
+  constexpr std::size_t kShapes = 600;
+  std::array<int, 3> small{};  // shapes of few rows, of few columns, of few terms, all else large and a multiple of 64
+  int rows_of_one = 0, ragged = 0;
+  for (std::size_t i = 0; i < kShapes; ++i) {
+    const Shape shape = shapes.next_surveyed(kSession, range.measured).value();
+    const auto is_large = [&](std::size_t axis) { return shape[axis].second >= 512 && shape[axis].second % 64 == 0; };
+    for (std::size_t axis = 0; axis < small.size(); ++axis) {
+      small.at(axis) += shape[axis].second <= 64 && is_large((axis + 1) % 3) && is_large((axis + 2) % 3) ? 1 : 0;
+    }
+    rows_of_one += shape[0].second == 1 && is_large(1) && is_large(2) ? 1 : 0;
+    ragged += std::ranges::any_of(shape, [](const auto& field) { return field.second > 8 && field.second % 8 != 0; }) ? 1 : 0;
+  }
+  CHECK(small[0] > 12);  // of even draws, and the large ones: 4, 1, 1 and none of one row
+  CHECK(small[1] > 6);
+  CHECK(small[2] > 4);
+  CHECK(rows_of_one >= 3);
+  CHECK(ragged > 300);
+}
+
+TEST_CASE("a range of one extent, or of values alone, has no shape that is small in one and large in others") {
+  RangeOf range("m=1..4096,n=512|1500,k=64", "matmul");
+  PortfolioShapes shapes(range.request);
+  std::set<std::int64_t> columns;
+  for (int i = 0; i < 60; ++i) {
+    const Shape shape = shapes.next_surveyed(kSession, range.measured).value();
+    columns.insert(shape[1].second);
+  }
+  CHECK(columns == std::set<std::int64_t>{512, 1500});
 }
 
 TEST_CASE("no shape is drawn for which a kernel has no answer, whatever the configuration") {
