@@ -180,6 +180,17 @@ TEST_CASE("a portfolio serves shapes that nobody tuned, also in another store, w
   CHECK_FALSE(std::filesystem::exists(directory / "none.db"));
 }
 
+TEST_CASE("a name that is no operation is said, and makes no store") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  CHECK(tells(run({"warm", "softmx", "--device", "cpu", "--store", store}), "did you mean 'softmax'?"));
+  CHECK(tells(run({"warm", "rmsnorm", "softmx", "--device", "cpu", "--store", store}), "did you mean 'softmax'?"));
+  CHECK(tells(run({"warm", "softmx", "--device", "cpu", "--shape", "rows=1", "--store", store}), "did you mean 'softmax'?"));
+  CHECK(tells(run({"warm", "softmax", "--device", "cpu", "--dtype", "f64", "--store", store}), "no such portfolio"));
+  CHECK(tells(run({"portfolios", "softmx", "--store", store}), "did you mean 'softmax'?"));
+  CHECK_FALSE(std::filesystem::exists(store));
+}
+
 TEST_CASE("what a range cannot be is said") {
   const TemporaryDirectory directory;
   const std::string store = directory / "S.db";

@@ -1,0 +1,105 @@
+#include "cli/known_portfolios.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "engine/base/names.hpp"
+#include "engine/kernel/builtin_kernels.hpp"
+#include "engine/store/shipped_portfolios.hpp"
+
+namespace hone::cli {
+namespace {
+
+using Names = std::vector<std::string>;
+
+bool selects(const cxxopts::ParseResult& arguments) {
+  return arguments.count("operations") + arguments.count("dtype") + arguments.count("product") + arguments.count("range") +
+             arguments.count("generation") >
+         0;
+}
+
+/// `known`: of portfolios, whether they can be read or not.
+Result<void> check_names(const Names& names, Names known) {
+  std::ranges::copy(builtin_operations(), std::back_inserter(known));
+  for (const EmbeddedKernel& kernel : embedded_kernels()) {
+    known.emplace_back(kernel.name);
+  }
+  std::ranges::sort(known);
+  known.erase(std::ranges::unique(known).begin(), known.end());
+  for (const std::string& name : names) {
+    if (std::ranges::find(known, name) == known.end()) {
+      return Error{ErrorCode::kNotFound, unknown_name("operation", name, known)};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_portfolio_selection(cxxopts::Options& options) {
+  options.add_options()("operations", "operations or kernels (default: all)", cxxopts::value<Names>(), "NAME ...")(
+      "dtype", "only those of these dtypes", cxxopts::value<std::string>(), "DTYPE")(
+      "product", "only those for this product, named as hone portfolios lists it", cxxopts::value<std::string>(), "PRODUCT")(
+      "range", "only those of this range, as hone portfolios lists it", cxxopts::value<std::string>(), "RANGE")(
+      "generation", "only the one of this generation of the store (0: those that came with Hone)", cxxopts::value<std::int64_t>(), "N");
+  options.parse_positional({"operations"});
+  options.positional_help("[OPERATION ...]");
+}
+
+std::vector<std::string> wanted_operations(const cxxopts::ParseResult& arguments) {
+  return arguments.count("operations") > 0 ? arguments["operations"].as<Names>() : Names();
+}
+
+bool is_wanted(const cxxopts::ParseResult& arguments, const KnownPortfolio& one) {
+  const Names names = wanted_operations(arguments);
+  const auto fits = [&](const std::string& option, const std::string& value) {
+    return arguments.count(option) == 0 || arguments[option].as<std::string>() == value;
+  };
+  return (names.empty() || std::ranges::find(names, one.portfolio.operation) != names.end()) && fits("dtype", one.portfolio.dtypes) &&
+         fits("product", one.portfolio.product) && fits("range", text(one.portfolio.range)) &&
+         (arguments.count("generation") == 0 || arguments["generation"].as<std::int64_t>() == one.generation);
+}
+
+Result<std::vector<KnownPortfolio>> known_portfolios(const cxxopts::ParseResult& arguments, Store* store, std::size_t& unreadable) {
+  std::vector<KnownPortfolio> all;
+  Names operations;
+  if (store != nullptr) {
+    HONE_ASSIGN(const std::vector<StoredPortfolio> stored, store->portfolios());
+    for (const StoredPortfolio& one : stored) {
+      operations.push_back(one.key.operation);
+      Result<Portfolio> portfolio = parse_portfolio(one.text);
+      if (portfolio) {
+        all.push_back({std::move(portfolio).value(), one.generation, one.text, one.key});
+      }
+      unreadable += portfolio ? 0 : 1;
+    }
+  }
+  for (const std::string& text : shipped_portfolio_texts()) {
+    HONE_ASSIGN(Portfolio portfolio, parse_portfolio(text));
+    all.push_back({std::move(portfolio), 0, text});
+  }
+  HONE_TRY(check_names(wanted_operations(arguments), std::move(operations)));
+  std::erase_if(all, [&](const KnownPortfolio& one) { return !is_wanted(arguments, one); });
+  if (all.empty() && selects(arguments)) {
+    return Error{ErrorCode::kNotFound, "no such portfolio; hone portfolios lists what there is"};
+  }
+  return all;
+}
+
+Result<Operation> operation_or_kernel(const std::string& name) {
+  if (Result<Operation> operation = find_operation(name)) {
+    return operation;
+  }
+  HONE_ASSIGN(const KernelSpec* const spec, find_builtin_kernel(name));
+  return Operation{name, {spec}, spec};
+}
+
+bool is_current(const Portfolio& portfolio) {
+  return std::ranges::all_of(portfolio.sources, [](const auto& source) {
+    const Result<const KernelSpec*> spec = find_builtin_kernel(source.first);
+    return !spec || (*spec)->source_hash == source.second;  // of a user's own file nothing is known here
+  });
+}
+
+}  // namespace hone::cli

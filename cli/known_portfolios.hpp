@@ -1,0 +1,37 @@
+#pragma once
+// The portfolios of a store and those that came with Hone, as verbs choose among them.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/options.hpp"
+#include "engine/kernel/operation.hpp"
+#include "engine/store/portfolio.hpp"
+#include "engine/store/store.hpp"
+
+namespace hone::cli {
+
+struct KnownPortfolio {
+  Portfolio portfolio;
+  std::int64_t generation = 0;  ///< 0: it came with Hone
+  std::string source;           ///< the text
+  PortfolioKey key = {};        ///< of the store
+};
+
+/// OPERATION ..., --dtype, --product, --range and --generation.
+void add_portfolio_selection(cxxopts::Options& options);
+/// The operations that were named; none: all.
+std::vector<std::string> wanted_operations(const cxxopts::ParseResult& arguments);
+bool is_wanted(const cxxopts::ParseResult& arguments, const KnownPortfolio& one);
+
+/// Those of the store (null: none) that are wanted, then those that came with Hone. `unreadable`: how many of the store are of another
+/// Hone, and do not serve. Errors: a name that is no operation, kernel or what a portfolio is of; none is as was asked for.
+Result<std::vector<KnownPortfolio>> known_portfolios(const cxxopts::ParseResult& arguments, Store* store, std::size_t& unreadable);
+
+/// An operation, or a kernel as one of its own.
+Result<Operation> operation_or_kernel(const std::string& name);
+/// Whether its kernels are today's.
+bool is_current(const Portfolio& portfolio);
+
+}  // namespace hone::cli
