@@ -23,7 +23,8 @@ constexpr double kFirstBytes = 64 << 20, kFirstFlops = 1e10;  // the most of a s
 constexpr double kRangeMemoryShare = 0.1;                     // of the device's memory, for a shape's arguments
 constexpr std::uint64_t kOthers = 1 << 20;  // of the sequence of shapes, where those begin that are used for no shape alone
 constexpr std::uint64_t kLargeShare = 3;    // one in so many is drawn from the range's large end
-constexpr std::uint64_t kNarrowShare = 4;   // one in so many is small in one extent, and large and round in the others
+constexpr std::uint64_t kNarrowShare = 4;   // one in so many is small in one extent, and large and round in the others,
+constexpr std::uint64_t kLargestOf = 4;     // which are the largest of so many
 
 /// Of few significant bits: a multiple of the largest power of two up to an eighth of it, or of 128; as it is where the axis has no such
 /// value.
@@ -38,6 +39,15 @@ std::int64_t rounded(const RangeAxis& axis, std::int64_t extent) {
 }
 
 bool is_extent(const RangeAxis& axis) { return axis.varies() && !axis.exact; }
+
+/// Each extent becomes the larger one.
+void enlarge(Shape& shape, const ShapeRange& range, const Shape& other) {
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (is_extent(range.axes[i])) {
+      shape[i].second = std::max(shape[i].second, other[i].second);
+    }
+  }
+}
 
 }  // namespace
 
@@ -145,28 +155,36 @@ bool PortfolioShapes::may_be_legal(const Problem& problem) const {
 }
 
 /// Evenly in log space hardly a shape has three large extents, and applications spend their time at those: every third one has of each
-/// extent the larger one of two. Nor has hardly one a single row and all else large and a multiple of 64, and at those models decode:
-/// every fourth one is such, its small extent each in turn.
+/// extent the larger one of two. Nor has hardly one a single row and all else large and a multiple of 64, and at those models decode.
 Shape PortfolioShapes::next_of_sequence() {
   const std::uint64_t index = drawn_++;
   Shape shape = draw(request_.range, index);
-  const auto extents = static_cast<std::uint64_t>(std::ranges::count_if(request_.range.axes, is_extent));
-  const bool narrow = drawn_ % kNarrowShare == 0 && extents > 1;
-  if (!narrow && drawn_ % kLargeShare != 0) {
-    return shape;
+  if (drawn_ % kNarrowShare == 0 && std::ranges::count_if(request_.range.axes, is_extent) > 1) {
+    return narrow(shape, index / kNarrowShare);
   }
-  const Shape other = draw(request_.range, index / (narrow ? kNarrowShare : kLargeShare) + (narrow ? 2 : 1) * kOthers);
-  std::uint64_t turn = narrow ? index / kNarrowShare % extents : extents;  // until the small one; behind all where none is
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    const RangeAxis& axis = request_.range.axes[i];
-    if (!is_extent(axis)) {
-      continue;
-    }
-    const auto [smaller, larger] = std::minmax(shape[i].second, other[i].second);
-    const bool small = turn-- == 0;
-    shape[i].second = small ? smaller : narrow ? rounded(axis, larger) : larger;
+  if (drawn_ % kLargeShare == 0) {
+    enlarge(shape, request_.range, draw(request_.range, index / kLargeShare + kOthers));
   }
   return shape;
+}
+
+/// Number `place` of those that have of one extent, each in turn, the smaller one of two, and of the others the largest one of four.
+Shape PortfolioShapes::narrow(const Shape& shape, std::uint64_t place) const {
+  Shape narrow = shape;
+  for (std::uint64_t i = 1; i < kLargestOf; ++i) {
+    enlarge(narrow, request_.range, draw(request_.range, place + (i + 1) * kOthers));
+  }
+  const auto extents = static_cast<std::uint64_t>(std::ranges::count_if(request_.range.axes, is_extent));
+  std::uint64_t turn = 0;
+  for (std::size_t i = 0; i < narrow.size(); ++i) {
+    const RangeAxis& axis = request_.range.axes[i];
+    if (is_extent(axis)) {
+      const bool is_small = turn++ == place % extents;
+      narrow[i].second = is_small ? std::min(shape[i].second, draw(request_.range, place + (kLargestOf + 1) * kOthers)[i].second)
+                                  : rounded(axis, narrow[i].second);
+    }
+  }
+  return narrow;
 }
 
 /// The next one that a session has time for.

@@ -55,6 +55,7 @@ class PortfolioShapes {
   /// Whether a kernel has no constraint that does not hold there whatever the configuration: as for queries without keys.
   [[nodiscard]] bool may_be_legal(const Problem& problem) const;
   [[nodiscard]] Shape next_of_sequence();
+  [[nodiscard]] Shape narrow(const Shape& shape, std::uint64_t place) const;
   [[nodiscard]] std::optional<Shape> drawn(double session_seconds, const PortfolioTable& measured);
 
   const PortfolioRequest& request_;
