@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/store/portfolio_rule.hpp"
@@ -26,6 +27,15 @@ TEST_CASE("settings say how far off predictions were, and are numbers of few dig
   CHECK(settings.spread > 0.0);
   CHECK(settings.deviation > 0.0);
   CHECK(settings.spread * 1000.0 == doctest::Approx(std::round(settings.spread * 1000.0)));
+}
+
+TEST_CASE("shapes where one member was measured make no rule sure of its choices") {
+  Portfolio portfolio = test::crossing_portfolio();
+  for (PortfolioPoint& point : portfolio.points) {
+    const auto best = std::ranges::min_element(point.cells, {}, &PortfolioCell::slowdown);
+    point.cells = {{best->member, 1.0, best->launch}};
+  }
+  CHECK(fit_settings(portfolio).deviation == doctest::Approx(0.15));  // as before anything is known
 }
 
 }  // namespace hone
