@@ -18,8 +18,8 @@ struct Config {
   TUNE(1, 2) int consumers = 2;              // warpgroups that multiply: two hold larger tiles in their registers
   TUNE(false, true) bool pingpong = false;   // each consumer has tiles of its own and writes them while the other one multiplies
   TUNE(2, 3, 4, 5, 6, 7, 8, 12) int stages = 4;  // k-steps of a and b in shared memory: enough to hide the latency of memory
-  TUNE(1, 2) int cluster_m = 1;              // blocks one above the other that share columns of b: each loads a part for both (multicast)
-  TUNE(1, 2) int cluster_n = 1;              // blocks side by side that share rows of a
+  TUNE(1, 2, 4) int cluster_m = 1;           // blocks one above the other that share columns of b: each loads a part for all (multicast)
+  TUNE(1, 2, 4) int cluster_n = 1;           // blocks side by side that share rows of a
   TUNE(1, 2, 4, 8) int cluster_k = 1;        // blocks that share a tile's sum over k, and reduce it through distributed shared memory
   TUNE(1, 2, 4, 8, 16) int raster = 16;      // row tiles that run side by side, so that the columns of b they share stay in L2
   TUNE(1, 2, 4, 8) int split = 1;            // split-K, for tiles that would leave multiprocessors idle. Costs a second pass
@@ -40,7 +40,8 @@ struct Config {
 /// Clusters of a number of blocks that is a multiple of 8.
 constexpr long round_clusters_of(Config c, Device d) { return d.multiprocessors * c.residency / 8 * 8 / cluster_of(c); }
 
-template <class T> constexpr bool valid(Problem p, Config c, Device d) {
+template <class T>
+constexpr bool valid(Problem p, Config c, Device d) {
   if (d.compute_capability != 90) return false;                              // wgmma: Hopper alone
   if (c.pingpong && c.consumers != 2) return false;                          // two consumers take turns
   if (!c.pingpong && c.bm % (64 * c.consumers) != 0) return false;           // a wgmma has 64 rows
@@ -48,6 +49,8 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.residency > 1 && c.consumers > 1) return false;                      // setmaxnreg moves registers within a block
   if (shared_bytes(c) > d.shared_memory_per_block) return false;             // the device's limit
   if (clusters_of(c, d) < 1 || blocks_of(c, d) > kMostBlocks) return false;  // at least one, and room for the partial sums of all
+  if (sharers_of(c) > 8) return false;                                       // the largest cluster that can be had everywhere
+  if (b_is_k_major() && c.bn / c.cluster_m % 8 != 0) return false;           // a swizzle repeats after 8 lines
   if (c.cluster_k > 1 && (sharers_of(c) > 1 || c.split > 1)) return false;   // one way to share at a time
   if (c.cluster_k > 1 && (c.pingpong || c.staged)) return false;             // sums of a cluster leave from shared memory
   if (c.cluster_k > 1 && !at_once(p, c, d)) return false;                    // one tile for each cluster: the sums overwrite the stages
@@ -68,7 +71,8 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
 }
 
 // Learned on an H200 in November 2026, at the products of bench/vendor, in bf16.
-template <class T> constexpr bool likely(Problem p, Config c, Device d) {
+template <class T>
+constexpr bool likely(Problem p, Config c, Device d) {
   if (rows_of(c) > 128) return false;                                        // squarer tiles read less: at most two products for a warpgroup
   if (sums_of(c) > (c.consumers > 1 ? 128 : 160)) return false;              // of 232 or 255 registers too few would be left
   if (c.residency > 1 && sums_of(c) > 64) return false;                      // each of two blocks has half of the registers
@@ -93,9 +97,9 @@ template <class T> constexpr bool likely(Problem p, Config c, Device d) {
   if (idle && rounds_of(p, c, blocks_of(c, d)) > rounds_of(p, c, d.multiprocessors)) return false;  // the idle multiprocessors would cost a round
   if (c.bm * c.bn < 128 * 128 && small_tiles(p, c) >= 3 * d.multiprocessors) return false;  // there are enough larger tiles, which read less
   if (c.bm * c.bn > 64 * 64 && 5 * tiles_of(p, c) * cluster_of(c) <= 3 * d.multiprocessors) return false;  // two fifths of the device would be idle
-  if (sharers_of(c) > 2 && tiles_of(p, c) * 64 > 15 * d.multiprocessors) return false;  // not all clusters of four run at once
+  if (sharers_of(c) > 2 && tiles_of(p, c) * sharers_of(c) * 16 > 15 * d.multiprocessors) return false;  // not all such clusters run at once
   const bool one_round = c.repack == 0 && sharers_of(c) > 1 && at_once(p, c, d);
-  if (one_round && (steps_of(p, c) <= 16 || p.m < 1024 || p.n < 1024)) return false;  // L2 serves what they share
+  if (one_round && steps_of(p, c) <= 16) return false;                       // L2 serves what they share
   if (leaves_idle(p, c, d)) return false;                                    // other tiles keep more of the device busy
   if (c.bn % width_step() > 0) return false;                                 // lines of b would be slow to load
   if (c.bn % 64 > 0 && !width_pays(p, c, d)) return false;                   // hardly any time is saved

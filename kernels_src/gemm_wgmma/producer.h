@@ -21,11 +21,12 @@ struct Producer {
     }
   }
 
-  /// Loads the tile of a: lines along k, or panels of 64 rows of lines along m. With cluster_n, each block loads some lines for both
+  /// Loads the tile of a: lines along k, or panels of 64 rows of lines along m. With cluster_n, each block loads some lines for all
   /// blocks of its rows.
   HONE_DEVICE void fetch_a(const TensorMap& map, const Work& work, int k, int stage) const {
     const int first = c.cluster_n > 1 ? rank / c.cluster_m * box_a(c) : 0;
-    const auto blocks = (hopper::u16)((c.cluster_n > 1 ? 1 << c.cluster_m | 1 : 1) << rank % c.cluster_m);
+    constexpr int kOfFirstRows = ((1 << sharers_of(c)) - 1) / ((1 << c.cluster_m) - 1);  // every cluster_m-th block
+    const auto blocks = (hopper::u16)(kOfFirstRows << rank % c.cluster_m);
 #pragma unroll
     for (int panel = 0; panel < (a_is_k_major() ? 1 : c.bm / 64); ++panel) {
       const int x = a_is_k_major() ? k : work.map_row + panel * 64, y = a_is_k_major() ? work.map_row : k;

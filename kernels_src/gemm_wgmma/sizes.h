@@ -6,6 +6,11 @@ constexpr int kMostBlocks = 2 * 144;  // two for each multiprocessor of a whole 
 
 /// Blocks of a cluster that have tiles of their own and share what they load.
 HONE_BOTH constexpr int sharers_of(const Config& c) { return c.cluster_m * c.cluster_n; }
+/// Those of a block's rows and those of its columns, itself once: what loads into its shared memory.
+HONE_BOTH constexpr int loaders_of(const Config& c) { return c.cluster_m + c.cluster_n - 1; }
+HONE_BOTH constexpr bool loads_for(const Config& c, int rank, int other) {
+  return c.cluster_m == 1 || c.cluster_n == 1 || rank % c.cluster_m == other % c.cluster_m || rank / c.cluster_m == other / c.cluster_m;
+}
 HONE_BOTH constexpr int cluster_of(const Config& c) { return sharers_of(c) * c.cluster_k; }
 /// Rows that one warpgroup multiplies.
 HONE_BOTH constexpr int rows_of(const Config& c) { return c.pingpong ? c.bm : c.bm / c.consumers; }

@@ -24,7 +24,7 @@ struct Sums {
     if constexpr (sharers_of(c) == 1) {
       if (thread == 0) hopper::mbarrier_arrive(layout.empty(stage));
     } else {
-      if (thread < sharers_of(c)) hopper::mbarrier_arrive_remote(layout.empty(stage), thread);
+      if (thread < sharers_of(c) && loads_for(c, thread, rank)) hopper::mbarrier_arrive_remote(layout.empty(stage), thread);
     }
   }
 

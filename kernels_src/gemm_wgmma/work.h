@@ -140,7 +140,7 @@ template <Config c>
 HONE_DEVICE void init_barriers(const SharedLayout<c>& layout) {
   for (int stage = 0; stage < c.stages; ++stage) {
     hopper::mbarrier_init(layout.full(stage), 1);
-    hopper::mbarrier_init(layout.empty(stage), sharers_of(c) * (c.pingpong ? 1 : c.consumers));
+    hopper::mbarrier_init(layout.empty(stage), loaders_of(c) * (c.pingpong ? 1 : c.consumers));
   }
   if constexpr (c.pingpong) {
     hopper::mbarrier_init(layout.turn(0), 1);

@@ -1,6 +1,7 @@
 // The matrix products on tensor cores: which configurations there are for which hardware, and that those compile.
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <random>
 
@@ -168,6 +169,40 @@ TEST_CASE("only operands whose lines are ragged are copied") {
   CHECK(workspace_of(2, 512, 1001, 512) == std::vector<std::int64_t>{1, 1, 1});
   CHECK(workspace_of(3, 511, 1024, 512) == std::vector<std::int64_t>{2, 512 * 512, 1});
   CHECK(workspace_of(4, 511, 1024, 509) == std::vector<std::int64_t>{2, 509 * 512, 1024 * 512});
+}
+
+TEST_CASE("clusters of up to eight blocks share what they load, where a long sum is all at once, too") {
+  const KernelSpec& spec = **find_builtin_kernel("gemm_wgmma");
+  const DeviceInfo hopper = large("sm_90a", 90);
+  const auto compiler = cuda_plugin().compiler(hopper);
+  for (const std::int64_t layout : {1, 2, 4}) {
+    const Problem problem = make_problem(spec, DType::kBF16, Shape{{"m", 672}, {"n", 912}, {"k", 4000}, {"layout", layout}}).value();
+    Bindings fixed = bindings(problem);
+    fixed.merge(bindings(hopper));
+    const auto spaces = LikelySpace::build(spec.parameters, spec.constraints, spec.expectations, fixed);
+    REQUIRE_MESSAGE(spaces.ok(), spaces.error().message);
+    const SearchSpace& space = *spaces->legal();
+    const auto with = [&](int width, int across, int down) {
+      const std::string text =
+          fmt::format("bm=64,bn={},consumers=1,stages=8,cluster_m={},cluster_n={},raster=16,staged=false,repack=0", width, down, across);
+      return parse_configuration(spec.parameters, text).value();
+    };
+    CHECK_FALSE(space.contains(with(96, 4, 4)));
+    CHECK(space.contains(with(80, 1, 4)) == (layout == 1));  // 20 lines of b, where swizzles repeat after eight
+    for (const Configuration& configuration : {with(96, 2, 4), with(96, 4, 2), with(64, 1, 4)}) {
+      CAPTURE(text(spec.parameters, configuration));
+      CHECK(space.contains(configuration));
+      const auto plan = plan_launch(spec, problem, configuration, hopper);
+      REQUIRE_MESSAGE(plan.ok(), plan.error().message);
+      CHECK(plan->front().cluster[0] == (configuration == with(64, 1, 4) ? 4 : 8));
+      if (compiler && layout == 1) {
+        const auto compiled = compile(**compiler, spec, {configuration}, DType::kBF16);
+        REQUIRE_MESSAGE(compiled[0].ok(), compiled[0].error().message);
+        CHECK(static_reject(*plan, compiled[0]->resources, hopper) == "");
+      }
+    }
+    CHECK(spaces->likely()->contains(with(96, 2, 4)));
+  }
 }
 
 TEST_CASE("blocks of a cluster share a sum of warps over k on Hopper, not before") {
