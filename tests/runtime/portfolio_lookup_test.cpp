@@ -56,6 +56,9 @@ class PortfolioFixture {
     return key;
   }
   std::int64_t put() const { return store->put_portfolio(key(), text(made)).value(); }
+  [[nodiscard]] std::unique_ptr<Store> store_as(StoreView view) const {
+    return open_store(folder_ / "S.db", StoreMode::kReadOnly, Trust::kOwn, view).value();
+  }
   [[nodiscard]] Choice chosen(std::int64_t rows, std::int64_t cols = 64, const Lookup& lookup = {}) const {
     return choose(spec, problem(rows, cols), device, store.get(), lookup).value();
   }
@@ -548,6 +551,43 @@ TEST_CASE("a member that was withdrawn from a problem does not serve it as one f
   fixture.record(fixture.f16(30), fixture.few);
   REQUIRE(fixture.store->set_record_state({1}, RecordState::kWithdrawn, "wrong").ok());
   CHECK(fixture.config(fixture.of_f16(30)) == fixture.many);
+}
+
+TEST_CASE("an engine of an earlier generation knows no later portfolio, of such problems or of similar ones") {
+  PortfolioFixture fixture;
+  fixture.record(7);  // so that the store has a generation
+  const auto earlier = fixture.store_as({.generation = fixture.store->generation().value()});
+  fixture.put();
+  const auto served = [&](DType dtype, Store* store) {
+    const Problem problem = make_problem(fixture.spec, dtype, {{"rows", 30}, {"cols", 64}}).value();
+    return choose(fixture.spec, problem, fixture.device, store).value().source;
+  };
+  CHECK(served(DType::kF32, fixture.store.get()) == Source::kPredicted);
+  CHECK(served(DType::kF32, earlier.get()) == Source::kNearest);
+  fixture.made.dtypes = "bf16";
+  PortfolioKey key = fixture.key();
+  key.dtypes = "bf16";
+  REQUIRE(fixture.store->put_portfolio(key, text(fixture.made)).ok());
+  CHECK(served(DType::kF16, fixture.store.get()) == Source::kPredicted);
+  CHECK(served(DType::kF16, earlier.get()) == Source::kDefault);
+}
+
+TEST_CASE("an engine of approved records alone knows no portfolio of the store, and those that came with Hone") {
+  PortfolioFixture fixture;
+  fixture.put();
+  fixture.record(7);
+  const auto approved = fixture.store_as({.approved_only = true});
+  const auto chosen = [&](std::int64_t rows) {
+    return choose(fixture.spec, fixture.problem(rows), fixture.device, approved.get()).value();
+  };
+  CHECK(chosen(30).source == Source::kDefault);
+  CHECK(chosen(7).source == Source::kDefault);
+  const Shipped shipped(fixture.made);
+  const ReplacedShippedPortfolios replaced(std::array{shipped.span()});
+  CHECK(chosen(30).source == Source::kPredicted);
+  CHECK(chosen(30).prediction->shipped);
+  REQUIRE(fixture.store->set_record_state({1}, RecordState::kApproved, "").ok());
+  CHECK(chosen(7).source == Source::kExact);
 }
 
 TEST_CASE("what differs in too much is not similar") {
