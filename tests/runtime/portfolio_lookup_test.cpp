@@ -12,6 +12,7 @@
 #include "engine/store/shipped_portfolios.hpp"
 #include "tests/portfolio_cells.hpp"
 #include "tests/runtime/engine_fixture.hpp"
+#include "tests/runtime/portfolio_fixture.hpp"
 #include "tests/shipped_portfolio.hpp"
 
 namespace hone {
@@ -19,97 +20,8 @@ namespace {
 
 using test::contains;
 using test::Folder;
+using test::PortfolioFixture;
 using test::Shipped;
-
-/// row_sum on the cpu device: one member is fast for few rows, the other for many.
-class PortfolioFixture {
- public:
-  PortfolioFixture() : store(open_store(folder_ / "S.db", StoreMode::kReadWrite).value()) {
-    made.operation = made.sources.begin()->first;
-    made.dtypes = "f32";
-    made.product = device.product;
-    made.range = parse_range(spec, "rows=1..4096,cols=64").value();
-    const Problem any = problem(8);
-    const SearchSpace space = SearchSpace::build(spec.parameters, spec.constraints,
-                                                 [&] {
-                                                   Bindings bound = bindings(any);
-                                                   bound.merge(bindings(device));
-                                                   return bound;
-                                                 }())
-                                  .value();
-    few = text(spec.parameters, space.at(0));
-    many = text(spec.parameters, space.at(space.size() - 1));
-    made.members = {{spec.name, few}, {spec.name, many}};
-    made.rule = {.reach = {4.0}, .alignment = 0.0, .noise = 0.01};
-    for (const std::int64_t rows : {1, 16, 64, 256, 1024, 4096}) {
-      const bool is_few = rows < 128;
-      made.points.push_back({{{"rows", rows}, {"cols", 64}}, 5.0, 5.0, test::cells({is_few ? 1.0 : 2.0, is_few ? 2.0 : 1.0})});
-    }
-  }
-
-  [[nodiscard]] Problem problem(std::int64_t rows, std::int64_t cols = 64) const {
-    return make_problem(spec, DType::kF32, {{"rows", rows}, {"cols", cols}}).value();
-  }
-  [[nodiscard]] PortfolioKey key() const {
-    PortfolioKey key = portfolio_key(spec.name, DType::kF32, device);
-    key.range = text(made.range);
-    return key;
-  }
-  std::int64_t put() const { return store->put_portfolio(key(), text(made)).value(); }
-  [[nodiscard]] std::unique_ptr<Store> store_as(StoreView view) const {
-    return open_store(folder_ / "S.db", StoreMode::kReadOnly, Trust::kOwn, view).value();
-  }
-  [[nodiscard]] Choice chosen(std::int64_t rows, std::int64_t cols = 64, const Lookup& lookup = {}) const {
-    return choose(spec, problem(rows, cols), device, store.get(), lookup).value();
-  }
-  [[nodiscard]] std::string config(const Choice& choice) const { return text(spec.parameters, choice.configuration); }
-
-  void record(std::int64_t rows) const { record(problem(rows), many); }
-  void record(const Problem& of, const std::string& configuration) const {
-    const RecordKey exact = record_key(spec, of, device);
-    Record record;
-    record.configuration = parse_configuration(spec.parameters, configuration).value();
-    record.configuration_text = configuration;
-    record.measurement = {.samples_us = {1.0}, .median_us = 1.0, .ci95_low_us = 1.0, .ci95_high_us = 1.0};
-    record.session = store->begin_session({exact, "random", "", 0}, "1trials").value();
-    REQUIRE(store->finish_session(record.session, exact, record, 1.0).value());
-  }
-
- private:
-  Folder folder_;
-
- public:
-  DeviceInfo device = builtin_registry().device("cpu").value().info;
-  KernelSpec spec = *find_builtin_kernel("row_sum").value();
-  Portfolio made{.operation = {},
-                 .dtypes = {},
-                 .product = {},
-                 .sources = {{"row_sum", find_builtin_kernel("row_sum").value()->source_hash}},
-                 .range = {},
-                 .members = {},
-                 .points = {},
-                 .rule = {}};
-  std::string few, many;
-  std::unique_ptr<Store> store;
-};
-
-/// A portfolio in bf16, asked for f16, which no session has checked.
-class SimilarFixture : public PortfolioFixture {
- public:
-  SimilarFixture() {
-    made.dtypes = "bf16";
-    put_bf16();
-  }
-  void put_bf16() const {
-    PortfolioKey own = key();
-    own.dtypes = made.dtypes;
-    REQUIRE(store->put_portfolio(own, text(made)).ok());
-  }
-  [[nodiscard]] Problem f16(std::int64_t rows) const { return make_problem(spec, DType::kF16, {{"rows", rows}, {"cols", 64}}).value(); }
-  [[nodiscard]] Choice of_f16(std::int64_t rows, const Lookup& lookup = {}) const {
-    return choose(spec, f16(rows), device, store.get(), lookup).value();
-  }
-};
 
 }  // namespace
 
@@ -433,126 +345,6 @@ TEST_CASE("what came with Hone is read when a kernel is bound, of that kernel al
   CHECK(engine.bind("row_sum", DType::kBF16, {"rows"}, {{"cols", 64}}).ok());
 }
 
-TEST_CASE("where no portfolio is for such problems, one for the most similar ones serves, and says so") {
-  PortfolioFixture fixture;
-  fixture.made.dtypes = "bf16";
-  const Shipped similar(fixture.made);
-  const ReplacedShippedPortfolios replaced(std::array{similar.span()});
-  const auto chosen = [&](DType dtype, std::int64_t cols = 64) {
-    const Problem problem = make_problem(fixture.spec, dtype, {{"rows", 30}, {"cols", cols}}).value();
-    return choose(fixture.spec, problem, fixture.device, fixture.store.get()).value();
-  };
-  const Choice own = chosen(DType::kBF16), other = chosen(DType::kF16);
-  REQUIRE(own.prediction);
-  REQUIRE(other.prediction);
-  CHECK(other.source == Source::kPredicted);
-  CHECK(fixture.config(other) == fixture.few);
-  CHECK(own.prediction->made_for.empty());
-  CHECK(other.prediction->made_for == "bf16");
-  CHECK(other.prediction->doubt > own.prediction->doubt);
-  CHECK(other.why.empty());
-  CHECK(chosen(DType::kF32).source == Source::kDefault);        // of another size
-  CHECK(chosen(DType::kF16, 1000).source == Source::kDefault);  // too far from its range
-
-  CHECK(shipped_proposals(fixture.spec, make_problem(fixture.spec, DType::kF16, {{"rows", 30}, {"cols", 64}}).value(), fixture.device, 4)
-            .size() == 2);
-
-  fixture.made.dtypes = "f16";  // what is for such problems comes first, wherever it comes from
-  std::swap(fixture.made.members[0], fixture.made.members[1]);
-  const Shipped exact(fixture.made);
-  const ReplacedShippedPortfolios both(std::array{similar.span(), exact.span()});
-  CHECK(fixture.config(chosen(DType::kF16)) == fixture.many);
-  CHECK(chosen(DType::kF16).prediction->made_for.empty());
-}
-
-TEST_CASE("of a store's portfolios that for the most similar problems serves where none is for such") {
-  PortfolioFixture fixture;
-  const KernelSpec& spec = *find_builtin_kernel("gemm").value();
-  const auto put = [&](const char* range, const std::string& configuration) {
-    Portfolio made = fixture.made;
-    made.operation = "gemm";
-    made.dtypes = "f32";
-    made.sources = {{"gemm", spec.source_hash}};
-    made.range = parse_range(spec, range).value();
-    made.members = {{"gemm", configuration}};
-    made.points.clear();
-    for (const std::int64_t m : {1, 64, 1024}) {
-      Shape shape;
-      for (const RangeAxis& axis : made.range.axes) {
-        shape.emplace_back(axis.name, axis.varies() ? m : axis.least());
-      }
-      made.points.push_back({shape, 5.0, 5.0, test::cells({1.0})});
-    }
-    PortfolioKey key = portfolio_key("gemm", DType::kF32, fixture.device);
-    key.range = range;
-    REQUIRE(fixture.store->put_portfolio(key, text(made)).ok());
-  };
-  const auto problem = [&](std::int64_t layout, std::int64_t activation) {
-    return make_problem(spec, DType::kF32, {{"m", 32}, {"n", 64}, {"k", 64}, {"layout", layout}, {"activation", activation}}).value();
-  };
-  const auto chosen = [&](std::int64_t layout, std::int64_t activation) {
-    const Implementation only{&spec, problem(layout, activation)};
-    std::string why;
-    const auto own = pick_from_portfolios("gemm", {&only, 1}, fixture.device, fixture.store.get(), {}, Match::kSame, why).value();
-    return own ? own : pick_from_portfolios("gemm", {&only, 1}, fixture.device, fixture.store.get(), {}, Match::kSimilar, why).value();
-  };
-  Bindings bound = bindings(problem(1, 1));
-  bound.merge(bindings(fixture.device));
-  const SearchSpace space = SearchSpace::build(spec.parameters, spec.constraints, bound).value();
-  const std::string first = text(spec.parameters, space.at(0));
-  const std::string second = text(spec.parameters, default_for(spec, problem(4, 3), fixture.device).value());
-  REQUIRE(first != second);
-  CHECK_FALSE(chosen(1, 3));
-  put("m=1..1024,n=64,k=64", first);
-  put("m=1..1024,n=64,k=64,layout=2", second);
-  const auto configuration = [&](const std::optional<PortfolioPick>& one) { return text(spec.parameters, one.value().configuration); };
-  CHECK(configuration(chosen(1, 1)) == first);
-  CHECK(configuration(chosen(1, 3)) == first);
-  CHECK(chosen(1, 3)->prediction.made_for == "activation=1");
-  CHECK(configuration(chosen(2, 3)) == second);
-  CHECK(configuration(chosen(4, 1)) == second);  // a factor of two, not of four
-  CHECK(chosen(4, 3)->prediction.made_for == "layout=2, activation=1");
-}
-
-TEST_CASE("what similar problems say counts only for kernels that come with Hone, and not under a purpose") {
-  SimilarFixture fixture;
-  CHECK(fixture.of_f16(30).source == Source::kPredicted);
-  CHECK(fixture.of_f16(30, {.purpose = purpose_within(0.01)}).source == Source::kDefault);
-  fixture.spec.source_hash = "a kernel of the user's own, under this name";
-  fixture.made.sources["row_sum"] = fixture.spec.source_hash;
-  fixture.put_bf16();
-  CHECK(fixture.of_f16(30).source == Source::kDefault);
-}
-
-TEST_CASE("a record of a shape nearby comes before a portfolio for similar problems, one far away behind it") {
-  const SimilarFixture fixture;
-  fixture.record(fixture.f16(64), fixture.many);
-  CHECK(fixture.of_f16(64).source == Source::kExact);
-  CHECK(fixture.of_f16(200).source == Source::kNearest);
-  CHECK(fixture.of_f16(20).source == Source::kNearest);
-  CHECK(fixture.of_f16(8).source == Source::kPredicted);
-  CHECK(fixture.of_f16(2000).source == Source::kPredicted);
-}
-
-TEST_CASE("why a portfolio for such problems was passed over is said also where one for similar problems serves") {
-  SimilarFixture fixture;
-  fixture.made.dtypes = "f16";
-  fixture.made.sources["row_sum"] = "of yesterday";
-  fixture.put_bf16();  // under f16, that is
-  const Choice choice = fixture.of_f16(30);
-  CHECK(choice.source == Source::kPredicted);
-  CHECK(choice.prediction->made_for == "bf16");
-  CHECK(contains(choice.why, "another version of row_sum"));
-}
-
-TEST_CASE("a member that was withdrawn from a problem does not serve it as one for similar problems") {
-  const SimilarFixture fixture;
-  REQUIRE(fixture.config(fixture.of_f16(30)) == fixture.few);
-  fixture.record(fixture.f16(30), fixture.few);
-  REQUIRE(fixture.store->set_record_state({1}, RecordState::kWithdrawn, "wrong").ok());
-  CHECK(fixture.config(fixture.of_f16(30)) == fixture.many);
-}
-
 TEST_CASE("an engine of an earlier generation knows no later portfolio, of such problems or of similar ones") {
   PortfolioFixture fixture;
   fixture.record(7);  // so that the store has a generation
@@ -588,22 +380,6 @@ TEST_CASE("an engine of approved records alone knows no portfolio of the store, 
   CHECK(chosen(30).prediction->shipped);
   REQUIRE(fixture.store->set_record_state({1}, RecordState::kApproved, "").ok());
   CHECK(chosen(7).source == Source::kExact);
-}
-
-TEST_CASE("what differs in too much is not similar") {
-  Portfolio made;
-  made.dtypes = "bf16";
-  const KernelSpec& spec = *find_builtin_kernel("attention_mma").value();
-  made.range = parse_range(spec, "batch=1..8").value();
-  const auto apart = [&](const char* shape, DType dtype) {
-    return difference(made, dtype, make_problem(spec, dtype, parse_shape(spec, shape).value()).value().shape);
-  };
-  CHECK(apart("batch=2", DType::kBF16) == 0.0);
-  CHECK(apart("batch=2", DType::kF16) == 0.25);
-  CHECK(apart("head=64,causal=0", DType::kF16) == doctest::Approx(1.75 + 1.0 / 6));
-  CHECK(apart("head=64,causal=0,packed=1", DType::kBF16) > 2.0);
-  CHECK(difference_text(made, DType::kF16, make_problem(spec, DType::kF16, parse_shape(spec, "head=64").value()).value().shape) ==
-        "bf16, head=128");
 }
 
 }  // namespace hone
