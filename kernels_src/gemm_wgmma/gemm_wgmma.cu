@@ -96,7 +96,7 @@ constexpr bool likely(Problem p, Config c, Device d) {
   const bool idle = c.multiple > 1 && c.residency == 1;
   if (idle && rounds_of(p, c, blocks_of(c, d)) > rounds_of(p, c, d.multiprocessors)) return false;  // the idle multiprocessors would cost a round
   if (c.bm * c.bn < 128 * 128 && small_tiles(p, c) >= 3 * d.multiprocessors) return false;  // there are enough larger tiles, which read less
-  if (c.bm * c.bn > 64 * 64 && 5 * tiles_of(p, c) * cluster_of(c) <= 3 * d.multiprocessors) return false;  // two fifths of the device would be idle
+  if (c.bm * c.bn > 64 * 64 && 5 * busy_blocks(p, c) <= 3 * d.multiprocessors) return false;  // two fifths of the device would be idle
   if (sharers_of(c) > 2 && tiles_of(p, c) * sharers_of(c) * 16 > 15 * d.multiprocessors) return false;  // not all such clusters run at once
   const bool one_round = c.repack == 0 && sharers_of(c) > 1 && at_once(p, c, d);
   if (one_round && steps_of(p, c) <= 16) return false;                       // L2 serves what they share

@@ -4,6 +4,7 @@
 #if defined(HONE_HOPPER)
 template <Config c>
 struct Producer {
+  static_assert(loaders_agree(c));
   const TensorMap* const (&a_maps)[8];  // one for each class
   const TensorMap& b_map;
   Problem p;
@@ -25,8 +26,7 @@ struct Producer {
   /// blocks of its rows.
   HONE_DEVICE void fetch_a(const TensorMap& map, const Work& work, int k, int stage) const {
     const int first = c.cluster_n > 1 ? rank / c.cluster_m * box_a(c) : 0;
-    constexpr int kOfFirstRows = ((1 << sharers_of(c)) - 1) / ((1 << c.cluster_m) - 1);  // every cluster_m-th block
-    const auto blocks = (hopper::u16)(kOfFirstRows << rank % c.cluster_m);
+    const auto blocks = (hopper::u16)sharers_of_a(c, rank);
 #pragma unroll
     for (int panel = 0; panel < (a_is_k_major() ? 1 : c.bm / 64); ++panel) {
       const int x = a_is_k_major() ? k : work.map_row + panel * 64, y = a_is_k_major() ? work.map_row : k;
@@ -38,7 +38,7 @@ struct Producer {
   HONE_DEVICE void fetch_b(const Work& work, int k, int stage) const {
     constexpr int kPanel = box_line_b(c);
     const int first = rank % c.cluster_m * box_b(c), column = work.column_tile * c.bn;
-    const auto blocks = (hopper::u16)((1 << c.cluster_m) - 1 << rank / c.cluster_m * c.cluster_m);
+    const auto blocks = (hopper::u16)sharers_of_b(c, rank);
 #pragma unroll
     for (int panel = 0; panel < (b_is_k_major() ? 1 : loaded_columns(c) / kPanel); ++panel) {
       const int x = b_is_k_major() ? k : column + panel * kPanel, y = b_is_k_major() ? column : k;

@@ -6,10 +6,28 @@ constexpr int kMostBlocks = 2 * 144;  // two for each multiprocessor of a whole 
 
 /// Blocks of a cluster that have tiles of their own and share what they load.
 HONE_BOTH constexpr int sharers_of(const Config& c) { return c.cluster_m * c.cluster_n; }
-/// Those of a block's rows and those of its columns, itself once: what loads into its shared memory.
-HONE_BOTH constexpr int loaders_of(const Config& c) { return c.cluster_m + c.cluster_n - 1; }
+/// The blocks of a cluster that get what block `rank` loads, a bit for each: of a those of its rows, of b those of its columns.
+HONE_BOTH constexpr int sharers_of_a(const Config& c, int rank) {
+  return ((1 << sharers_of(c)) - 1) / ((1 << c.cluster_m) - 1) << rank % c.cluster_m;
+}
+HONE_BOTH constexpr int sharers_of_b(const Config& c, int rank) { return (1 << c.cluster_m) - 1 << rank / c.cluster_m * c.cluster_m; }
+/// Whether block `rank` loads something for block `other`: in a line of blocks it does.
 HONE_BOTH constexpr bool loads_for(const Config& c, int rank, int other) {
-  return c.cluster_m == 1 || c.cluster_n == 1 || rank % c.cluster_m == other % c.cluster_m || rank / c.cluster_m == other / c.cluster_m;
+  return c.cluster_m == 1 || c.cluster_n == 1 || ((sharers_of_a(c, rank) | sharers_of_b(c, rank)) >> other & 1) != 0;
+}
+/// Blocks that load something for one of them, itself, too.
+HONE_BOTH constexpr int loaders_of(const Config& c) { return c.cluster_m + c.cluster_n - 1; }
+/// Whether so many blocks load for each, and it loads for as many.
+HONE_BOTH constexpr bool loaders_agree(const Config& c) {
+  for (int rank = 0; rank < sharers_of(c); ++rank) {
+    int loaders = 0, loaded = 0;
+    for (int other = 0; other < sharers_of(c); ++other) {
+      loaders += loads_for(c, other, rank) ? 1 : 0;
+      loaded += (sharers_of_a(c, rank) | sharers_of_b(c, rank)) >> other & 1;
+    }
+    if (loaders != loaders_of(c) || loaded != loaders_of(c)) return false;
+  }
+  return true;
 }
 HONE_BOTH constexpr int cluster_of(const Config& c) { return sharers_of(c) * c.cluster_k; }
 /// Rows that one warpgroup multiplies.
@@ -86,6 +104,10 @@ HONE_BOTH constexpr long tiles_n(Problem p, const Config& c) { return tiles_acro
 HONE_BOTH constexpr long steps_of(Problem p, const Config& c) { return ceil_div(p.k + (classes_of(p, c) > 1 ? 7 : 0), (long)kDepth); }
 /// Tiles of a cluster.
 HONE_BOTH constexpr long tiles_of(Problem p, const Config& c) { return tiles_m(p, c) * tiles_n(p, c) / sharers_of(c); }
+/// Blocks that have elements of out to compute, if all run at once: tiles that fill up a cluster have none.
+HONE_BOTH constexpr long busy_blocks(Problem p, const Config& c) {
+  return row_tiles_of(p, c) * ceil_div(main_n(p, c), (long)c.bn) * c.cluster_k;
+}
 /// Persistent blocks, and clusters of them.
 constexpr long blocks_of(Config c, Device d) { return d.multiprocessors * c.residency / c.multiple * c.multiple; }
 constexpr long clusters_of(Config c, Device d) { return blocks_of(c, d) / cluster_of(c); }
