@@ -418,10 +418,10 @@ PortfolioRule::Score PortfolioRule::leave_one_out(std::size_t most, std::size_t 
       ++cells;
       if (k == choice) {
         slowdown = actual;
-      }
-      if (k == choice && all.size() > 1) {  // where one member was measured it is the best: that says nothing of choices
-        chosen_squares += error * error / (all[k].doubt * all[k].doubt);
-        ++chosen_cells;
+        if (all.size() > 1) {  // of one member there is no choice
+          chosen_squares += error * error / (all[k].doubt * all[k].doubt);
+          ++chosen_cells;
+        }
       }
     }
     score.mean += slowdown / static_cast<double>(count);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/space/hashing.hpp"
 #include "engine/store/portfolio_lookup.hpp"
 
 namespace hone {
@@ -24,26 +25,31 @@ constexpr double kRangeMemoryShare = 0.1;                     // of the device's
 constexpr std::uint64_t kOthers = 1 << 20;  // of the sequence of shapes, where those begin that are used for no shape alone
 constexpr std::uint64_t kLargeShare = 3;    // one in so many is drawn from the range's large end
 constexpr std::uint64_t kNarrowShare = 4;   // one in so many is small in one extent, and large and round in the others,
-constexpr std::uint64_t kLargestOf = 4;     // which are the largest of so many
+constexpr std::uint64_t kLargestOf = 4;     // which are the largest of so many draws
 
-/// Of few significant bits: a multiple of the largest power of two up to an eighth of it, or of 128; as it is where the axis has no such
-/// value.
-std::int64_t rounded(const RangeAxis& axis, std::int64_t extent) {
-  constexpr std::int64_t kFineness = 8, kMostStep = 128;
-  const auto step =
-      std::min(kMostStep, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::max(kFineness, extent) / kFineness))));
-  const std::int64_t round = extent / step * step;
-  const bool allowed =
-      std::ranges::any_of(axis.parts, [round](const RangeAxis::Part& part) { return part.least <= round && round <= part.most; });
-  return allowed ? round : extent;
+/// Whether it has extents between those that are named: named ones are all alike.
+bool has_span(const RangeAxis& axis) {
+  return !axis.exact && std::ranges::any_of(axis.parts, [](const RangeAxis::Part& part) { return part.least < part.most; });
 }
 
-bool is_extent(const RangeAxis& axis) { return axis.varies() && !axis.exact; }
+std::size_t spans_of(const ShapeRange& range) { return static_cast<std::size_t>(std::ranges::count_if(range.axes, has_span)); }
+
+/// Rounded down to few significant bits: a multiple of the largest power of two up to an eighth of it, or of 128. An extent that is named,
+/// or for which the axis has no such value, stays.
+std::int64_t rounded(const RangeAxis& axis, std::int64_t extent) {
+  constexpr std::int64_t kFineness = 8, kMostStep = 128;
+  const auto eighth = static_cast<std::uint64_t>(std::max(kFineness, extent) / kFineness);
+  const std::int64_t round = extent - extent % std::min(kMostStep, static_cast<std::int64_t>(std::bit_floor(eighth)));
+  const bool is_named = std::ranges::find(axis.parts, RangeAxis::Part{extent, extent}) != axis.parts.end();
+  const bool is_allowed =
+      std::ranges::any_of(axis.parts, [round](const RangeAxis::Part& part) { return part.least <= round && round <= part.most; });
+  return is_named || !is_allowed ? extent : round;
+}
 
 /// Each extent becomes the larger one.
 void enlarge(Shape& shape, const ShapeRange& range, const Shape& other) {
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (is_extent(range.axes[i])) {
+    if (has_span(range.axes[i])) {
       shape[i].second = std::max(shape[i].second, other[i].second);
     }
   }
@@ -155,12 +161,13 @@ bool PortfolioShapes::may_be_legal(const Problem& problem) const {
 }
 
 /// Evenly in log space hardly a shape has three large extents, and applications spend their time at those: every third one has of each
-/// extent the larger one of two. Nor has hardly one a single row and all else large and a multiple of 64, and at those models decode.
+/// extent the larger one of two. Hardly any has one row and all else large and a multiple of 64, where models decode: every fourth one is
+/// narrow.
 Shape PortfolioShapes::next_of_sequence() {
   const std::uint64_t index = drawn_++;
   Shape shape = draw(request_.range, index);
-  if (drawn_ % kNarrowShare == 0 && std::ranges::count_if(request_.range.axes, is_extent) > 1) {
-    return narrow(shape, index / kNarrowShare);
+  if (drawn_ % kNarrowShare == 0 && spans_of(request_.range) > 1) {
+    return narrowed(shape, index / kNarrowShare);
   }
   if (drawn_ % kLargeShare == 0) {
     enlarge(shape, request_.range, draw(request_.range, index / kLargeShare + kOthers));
@@ -168,20 +175,21 @@ Shape PortfolioShapes::next_of_sequence() {
   return shape;
 }
 
-/// Number `place` of those that have of one extent, each in turn, the smaller one of two, and of the others the largest one of four.
-Shape PortfolioShapes::narrow(const Shape& shape, std::uint64_t place) const {
+/// Number `place` of those that have of one extent, each in turn, the smaller one of two draws, and of the others the largest one of four.
+Shape PortfolioShapes::narrowed(const Shape& shape, std::uint64_t place) const {
+  // Points of the sequence whose numbers lie in even steps would all be as far apart.
+  const auto other = [&](std::uint64_t i) { return draw(request_.range, kOthers + space::mix(place, i) % kOthers); };
   Shape narrow = shape;
   for (std::uint64_t i = 1; i < kLargestOf; ++i) {
-    enlarge(narrow, request_.range, draw(request_.range, place + (i + 1) * kOthers));
+    enlarge(narrow, request_.range, other(i));
   }
-  const auto extents = static_cast<std::uint64_t>(std::ranges::count_if(request_.range.axes, is_extent));
+  const Shape smaller = other(0);
   std::uint64_t turn = 0;
   for (std::size_t i = 0; i < narrow.size(); ++i) {
     const RangeAxis& axis = request_.range.axes[i];
-    if (is_extent(axis)) {
-      const bool is_small = turn++ == place % extents;
-      narrow[i].second = is_small ? std::min(shape[i].second, draw(request_.range, place + (kLargestOf + 1) * kOthers)[i].second)
-                                  : rounded(axis, narrow[i].second);
+    if (has_span(axis)) {
+      const bool is_small = turn++ == place % spans_of(request_.range);
+      narrow[i].second = is_small ? std::min(shape[i].second, smaller[i].second) : rounded(axis, narrow[i].second);
     }
   }
   return narrow;

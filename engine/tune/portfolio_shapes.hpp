@@ -25,8 +25,8 @@ class PortfolioShapes {
   explicit PortfolioShapes(const PortfolioRequest& request) : request_(request) {}
 
   [[nodiscard]] Result<Problem> problem_at(const Shape& shape) const;
-  /// The next shape of a sequence that fills the range evenly, its large end more, without the measured and the refused ones, where a
-  /// survey is worth its while. `session_seconds` is the time of one session. Nothing if none is left.
+  /// The next shape of a sequence that fills the range evenly, its large end and shapes with one small extent more, without the measured
+  /// and the refused ones, where a survey is worth its while. `session_seconds` is the time of one session. Nothing if none is left.
   [[nodiscard]] std::optional<Shape> next_surveyed(double session_seconds, const PortfolioTable& measured);
   /// Of the next few of that sequence which a session has time for, and trials enough, the one that needs it most. The others stay next.
   [[nodiscard]] std::optional<Shape> next_explored(double session_seconds, const PortfolioTable& measured,
@@ -55,7 +55,7 @@ class PortfolioShapes {
   /// Whether a kernel has no constraint that does not hold there whatever the configuration: as for queries without keys.
   [[nodiscard]] bool may_be_legal(const Problem& problem) const;
   [[nodiscard]] Shape next_of_sequence();
-  [[nodiscard]] Shape narrow(const Shape& shape, std::uint64_t place) const;
+  [[nodiscard]] Shape narrowed(const Shape& shape, std::uint64_t place) const;
   [[nodiscard]] std::optional<Shape> drawn(double session_seconds, const PortfolioTable& measured);
 
   const PortfolioRequest& request_;

@@ -365,8 +365,9 @@ void PortfolioTable::judge(Portfolio& portfolio, std::size_t most) const {
       }
       const std::vector<Opinion> ranked = rule.rank(row.shape, launches);
       const auto choice = std::ranges::find_if(ranked, [&](const Opinion& one) { return row.slowdowns.contains(chosen[one.member]); });
-      const double slowdown =
-          choice == ranked.end() ? ranked.front().slowdown : std::min(kUncovered, std::log(row.slowdowns.at(chosen[choice->member])));
+      // Of one configuration nobody knows how far it is behind.
+      const bool is_known = choice != ranked.end() && row.slowdowns.size() > 1;
+      const double slowdown = is_known ? std::min(kUncovered, std::log(row.slowdowns.at(chosen[choice->member]))) : ranked.front().slowdown;
       sum += slowdown;
       worst = std::max(worst, slowdown);
     }

@@ -7,7 +7,6 @@
 #include <array>
 
 #include "engine/kernel/builtin_kernels.hpp"
-#include "engine/plugin/registry.hpp"
 #include "engine/store/operation_lookup.hpp"
 #include "engine/store/shipped_portfolios.hpp"
 #include "tests/portfolio_cells.hpp"
@@ -364,7 +363,7 @@ TEST_CASE("an engine of an earlier generation knows no later portfolio, of such 
   CHECK(served(DType::kF16, earlier.get()) == Source::kDefault);
 }
 
-TEST_CASE("an engine of approved records alone knows no portfolio of the store, and those that came with Hone") {
+TEST_CASE("an engine of approved records alone knows no portfolio of the store, but those that came with Hone") {
   PortfolioFixture fixture;
   fixture.put();
   fixture.record(7);
@@ -380,6 +379,7 @@ TEST_CASE("an engine of approved records alone knows no portfolio of the store, 
   CHECK(chosen(30).prediction->shipped);
   REQUIRE(fixture.store->set_record_state({1}, RecordState::kApproved, "").ok());
   CHECK(chosen(7).source == Source::kExact);
+  CHECK(chosen(30).source == Source::kPredicted);
 }
 
 }  // namespace hone

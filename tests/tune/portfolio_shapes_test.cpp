@@ -65,7 +65,7 @@ TEST_CASE("more shapes are drawn from the large end of a range, and small ones s
   CHECK(small > kShapes / 30);  // half of all are drawn evenly, and of these 1/9
 }
 
-TEST_CASE("shapes with one small extent and others that are large and round are drawn, as models decode") {
+TEST_CASE("narrow shapes are drawn, of one small extent and others that are large and round, as models decode") {
   RangeOf range("m=1..16384,n=16..16384,k=16..16384", "matmul");
   range.request.most_bytes = 1e12;
   PortfolioShapes shapes(range.request);
@@ -89,15 +89,50 @@ TEST_CASE("shapes with one small extent and others that are large and round are 
   CHECK(ragged > 300);
 }
 
-TEST_CASE("a range of one extent, or of values alone, has no shape that is small in one and large in others") {
-  RangeOf range("m=1..4096,n=512|1500,k=64", "matmul");
+TEST_CASE("values that are named stay as they were drawn, all alike") {
+  RangeOf range("m=1..4096,n=512|1500,k=512|1500", "matmul");
   PortfolioShapes shapes(range.request);
-  std::set<std::int64_t> columns;
-  for (int i = 0; i < 60; ++i) {
+  int small = 0;
+  constexpr int kShapes = 200;
+  for (int i = 0; i < kShapes; ++i) {
     const Shape shape = shapes.next_surveyed(kSession, range.measured).value();
-    columns.insert(shape[1].second);
+    const auto is_named = [](std::int64_t extent) { return extent == 512 || extent == 1500; };
+    CHECK(is_named(shape[1].second));
+    CHECK(is_named(shape[2].second));
+    small += shape[1].second == 512 && shape[2].second == 512 ? 1 : 0;
   }
-  CHECK(columns == std::set<std::int64_t>{512, 1500});
+  CHECK(small > kShapes / 6);  // a quarter; of the largest of four draws, or of two, hardly any
+}
+
+TEST_CASE("a range of one span has no narrow shapes") {
+  RangeOf range("rows=1..4096,cols=1024");
+  range.request.most_bytes = 1e12;
+  PortfolioShapes shapes(range.request);
+  shapes.note_time({{"rows", 4096}, {"cols", 1024}}, 1.0);
+  int large = 0;
+  constexpr int kShapes = 120;
+  for (int i = 0; i < kShapes; ++i) {
+    large += rows_of(shapes.next_surveyed(kSession, range.measured)) >= 64 ? 1 : 0;
+  }
+  // Half of the even draws, three quarters of every third. Narrow in rows, every fourth one would be a quarter.
+  CHECK(large > kShapes * 11 / 20);
+}
+
+TEST_CASE("large extents beside a small one are round where the range allows it, and named ones stay") {
+  RangeOf range("m=1..16384,n=16..16384|3001,k=1000..1007", "matmul");
+  range.request.most_bytes = 1e12;
+  PortfolioShapes shapes(range.request);
+  shapes.note_time({{"m", 8192}, {"n", 8192}, {"k", 1007}, {"layout", 1}, {"terms", 1}, {"activation", 1}}, 1.0);
+  int round = 0, named = 0;
+  for (int i = 0; i < 300; ++i) {
+    const Shape shape = shapes.next_surveyed(kSession, range.measured).value();
+    CHECK(shape[2].second >= 1000);
+    CHECK(shape[2].second <= 1007);
+    named += shape[1].second == 3001 ? 1 : 0;
+    round += shape[1].second >= 1024 && shape[1].second % 128 == 0 ? 1 : 0;
+  }
+  CHECK(named > 60);
+  CHECK(round > 20);
 }
 
 TEST_CASE("no shape is drawn for which a kernel has no answer, whatever the configuration") {

@@ -158,6 +158,13 @@ TEST_CASE("what is to be expected of a portfolio is judged at shapes that have n
   made = level.portfolio(about, 8);
   level.judge(made, 8);
   CHECK(made.expected == 1.0);
+  PortfolioTable single;  // one was tried at each shape: nobody knows what others would have taken
+  for (const std::int64_t rows : {1, 60, 4000}) {
+    measure(single, rows, {1.0});
+  }
+  made = single.portfolio(about, 8);
+  single.judge(made, 8);
+  CHECK(made.expected > 1.01);
 }
 
 TEST_CASE("a table keeps what a member launches") {
