@@ -86,6 +86,7 @@ Result<void> check_writable(const cxxopts::ParseResult& arguments) {
   for (const char* option : {"report", "traces"}) {
     if (arguments.count(option) > 0) {
       const auto file = arguments[option].as<std::string>();
+      HONE_TRY(check_target(file));
       if (!std::ofstream(file, std::ios::binary | std::ios::app)) {
         return refuse(fmt::format("--{} '{}' cannot be written: does its folder exist, and is it writable?", option, file));
       }

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <memory>
 
+#include "cli/output.hpp"
 #include "cli/present.hpp"
 #include "engine/tune/session.hpp"
 
@@ -77,6 +78,9 @@ void add_readings(const Readings& readings, Json& fields) {
 
 Result<std::unique_ptr<EventLog>> EventLog::open(const std::filesystem::path& file, std::string verb) {
   constexpr mode_t kMode = 0666;
+  if (const Result<void> fine = check_target(file); !fine) {
+    return Error{fine.error().code, fmt::format("--log: {}", fine.error().message)};
+  }
   const int descriptor = ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, kMode);
   if (descriptor < 0) {
     return Error{ErrorCode::kIo, fmt::format("--log {}: it cannot be written: {}", file.string(), std::strerror(errno))};

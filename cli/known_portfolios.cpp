@@ -13,28 +13,6 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-bool selects(const cxxopts::ParseResult& arguments) {
-  return arguments.count("operations") + arguments.count("dtype") + arguments.count("product") + arguments.count("range") +
-             arguments.count("generation") >
-         0;
-}
-
-/// `known`: of portfolios, whether they can be read or not.
-Result<void> check_names(const Names& names, Names known) {
-  std::ranges::copy(builtin_operations(), std::back_inserter(known));
-  for (const EmbeddedKernel& kernel : embedded_kernels()) {
-    known.emplace_back(kernel.name);
-  }
-  std::ranges::sort(known);
-  known.erase(std::ranges::unique(known).begin(), known.end());
-  for (const std::string& name : names) {
-    if (std::ranges::find(known, name) == known.end()) {
-      return Error{ErrorCode::kNotFound, unknown_name("operation", name, known)};
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
 void add_portfolio_selection(cxxopts::Options& options) {
@@ -61,6 +39,27 @@ bool is_wanted(const cxxopts::ParseResult& arguments, const KnownPortfolio& one)
          (arguments.count("generation") == 0 || arguments["generation"].as<std::int64_t>() == one.generation);
 }
 
+bool selects(const cxxopts::ParseResult& arguments) {
+  return arguments.count("operations") + arguments.count("dtype") + arguments.count("product") + arguments.count("range") +
+             arguments.count("generation") >
+         0;
+}
+
+Result<void> check_operations(const Names& names, Names known) {
+  std::ranges::copy(builtin_operations(), std::back_inserter(known));
+  for (const EmbeddedKernel& kernel : embedded_kernels()) {
+    known.emplace_back(kernel.name);
+  }
+  std::ranges::sort(known);
+  known.erase(std::ranges::unique(known).begin(), known.end());
+  for (const std::string& name : names) {
+    if (std::ranges::find(known, name) == known.end()) {
+      return Error{ErrorCode::kNotFound, unknown_name("operation", name, known)};
+    }
+  }
+  return {};
+}
+
 Result<std::vector<KnownPortfolio>> known_portfolios(const cxxopts::ParseResult& arguments, Store* store, std::size_t& unreadable) {
   std::vector<KnownPortfolio> all;
   Names operations;
@@ -79,7 +78,7 @@ Result<std::vector<KnownPortfolio>> known_portfolios(const cxxopts::ParseResult&
     HONE_ASSIGN(Portfolio portfolio, parse_portfolio(text));
     all.push_back({std::move(portfolio), 0, text});
   }
-  HONE_TRY(check_names(wanted_operations(arguments), std::move(operations)));
+  HONE_TRY(check_operations(wanted_operations(arguments), std::move(operations)));
   std::erase_if(all, [&](const KnownPortfolio& one) { return !is_wanted(arguments, one); });
   if (all.empty() && selects(arguments)) {
     return Error{ErrorCode::kNotFound, "no such portfolio; hone portfolios lists what there is"};

@@ -23,10 +23,14 @@ struct KnownPortfolio {
 void add_portfolio_selection(cxxopts::Options& options);
 /// The operations that were named; none: all.
 std::vector<std::string> wanted_operations(const cxxopts::ParseResult& arguments);
+/// Whether anything of these was given.
+bool selects(const cxxopts::ParseResult& arguments);
 bool is_wanted(const cxxopts::ParseResult& arguments, const KnownPortfolio& one);
 
+/// Errors, kNotFound: a name that is no operation and no kernel, and is not `known` otherwise.
+Result<void> check_operations(const std::vector<std::string>& names, std::vector<std::string> known = {});
 /// Those of the store (null: none) that are wanted, then those that came with Hone. `unreadable`: how many of the store are of another
-/// Hone, and do not serve. Errors: a name that is no operation, kernel or what a portfolio is of; none is as was asked for.
+/// Hone, and do not serve. Errors: an unknown name; no portfolio fits.
 Result<std::vector<KnownPortfolio>> known_portfolios(const cxxopts::ParseResult& arguments, Store* store, std::size_t& unreadable);
 
 /// An operation, or a kernel as one of its own.

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <string>
 
 namespace hone::cli {
 namespace {
@@ -65,7 +67,40 @@ Result<void> print_out(std::string_view text) {
   return {};
 }
 
+Result<void> check_target(const fs::path& path) {
+  constexpr std::string_view kDatabase = "SQLite format 3";
+  if (path.empty()) {
+    return Error{ErrorCode::kInvalidArgument, "a file without a name cannot be written: name one"};
+  }
+  std::error_code failed;
+  std::string beginning(kDatabase.size(), '\0');
+  const bool is_database = fs::is_regular_file(path, failed) &&
+                           std::ifstream(path, std::ios::binary).read(beginning.data(), static_cast<std::streamsize>(beginning.size())) &&
+                           beginning == kDatabase;
+  if (is_database) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{} is a store, or another SQLite database, and would be lost: name another file", path.string())};
+  }
+  return {};
+}
+
+Result<void> check_writable(const fs::path& path) {
+  HONE_TRY(check_target(path));
+  std::error_code failed;
+  const fs::file_status there = fs::status(path, failed);
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  if (fs::is_directory(there)) {
+    return cannot_write(path, EISDIR);
+  }
+  const bool is_replaced = !fs::exists(there) || fs::is_regular_file(there);
+  if (::access((is_replaced ? folder : path).c_str(), is_replaced ? W_OK | X_OK : W_OK) != 0) {
+    return cannot_write(path, errno);
+  }
+  return {};
+}
+
 Result<void> write_file(const fs::path& given, std::span<const std::byte> bytes) {
+  HONE_TRY(check_target(given));
   std::error_code failed;
   const fs::path resolved = fs::weakly_canonical(given, failed);  // a link stays one
   const fs::path path = failed ? given : resolved;

@@ -21,8 +21,13 @@ std::string dump(const Json& json, int indent = -1) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
+/// Errors, kInvalidArgument: no name, or what is there is a store (an SQLite database), which nothing else is written over.
+Result<void> check_target(const std::filesystem::path& path);
+/// Whether write_file will be able to, as far as can be told before there is anything to write. Errors: as check_target, and kIo: there is
+/// no such folder, or nothing can be written there.
+Result<void> check_writable(const std::filesystem::path& path);
 /// Writes a file whole or not at all: under another name first, beside it. What is no regular file (/dev/stdout) is written as it is.
-/// Errors: kIo, which leave the file as it was.
+/// Errors: as check_target, and kIo, which leave the file as it was.
 Result<void> write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 Result<void> write_file(const std::filesystem::path& path, std::string_view text);
 

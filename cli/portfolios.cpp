@@ -145,6 +145,9 @@ Result<Output> remake(const cxxopts::ParseResult& arguments) {
   }
   HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(store_path(arguments), StoreMode::kReadWrite));
   HONE_ASSIGN(const std::vector<StoredPortfolio> stored, store->portfolios());
+  std::vector<std::string> known;
+  std::ranges::transform(stored, std::back_inserter(known), [](const StoredPortfolio& one) { return one.key.operation; });
+  HONE_TRY(check_operations(wanted_operations(arguments), std::move(known)));
   HONE_ASSIGN(const std::vector<DeviceInfo> devices, store->devices());
   Output output{Json{{"portfolios", Json::array()}, {"skipped", Json::array()}}, "", 0};
   std::vector<PortfolioKey> seen;
@@ -221,6 +224,10 @@ int portfolios(int argc, char** argv) {
       return Error{ErrorCode::kInvalidArgument, "--add, --remake and --out are three things to do: one after the other"};
     }
     if (arguments.count("add") > 0) {
+      if (selects(arguments)) {
+        return Error{ErrorCode::kInvalidArgument,
+                     "--add takes a file's portfolio as it is: leave out the operation, --dtype, --product, --range and --generation"};
+      }
       return add_one(arguments, arguments["add"].as<std::string>());
     }
     if (arguments.count("remake") > 0) {

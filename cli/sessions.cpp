@@ -4,6 +4,7 @@
 #include <map>
 
 #include "cli/options.hpp"
+#include "cli/output.hpp"
 #include "cli/present.hpp"
 #include "cli/session_report.hpp"
 #include "cli/verbs.hpp"
@@ -103,6 +104,7 @@ Result<Output> record(const cxxopts::ParseResult& arguments, Store& store) {
   HONE_ASSIGN(const Subject subject, find_recorded_subject(arguments, first));
   HONE_ASSIGN(const std::vector<Trial> trials, merged_trials(store, sessions, subject.spec.parameters));
   const std::string file = arguments["record"].as<std::string>();
+  HONE_TRY(check_target(file));
   HONE_TRY(write_recorded_space(file,
                                 {.kernel = first.kernel,
                                  .source_hash = first.source_hash,

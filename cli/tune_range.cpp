@@ -58,6 +58,7 @@ Json range_json(const PortfolioRequest& request, const PortfolioReport& report, 
 
 std::string range_text(const PortfolioRequest& request, const PortfolioReport& report, const std::filesystem::path& store) {
   constexpr double kKibi = 1024.0, kPercent = 100.0;
+  constexpr std::size_t kFewShapes = 4;
   const Portfolio& made = report.portfolio;
   std::string lines = fmt::format("{} {} {} on {} ({})\n", made.operation, made.dtypes, text(made.range), request.common.device.info.id,
                                   request.common.device.info.product);
@@ -70,8 +71,10 @@ std::string range_text(const PortfolioRequest& request, const PortfolioReport& r
   }
   lines += table(rows);
   lines += fmt::format("code     {:.0f} KiB\n", report.code_bytes / kKibi);
-  lines +=
-      fmt::format("rule     {:.3f}x the best found, {:.2f}x at worst, each shape predicted from the others\n", made.expected, made.worst);
+  lines += made.points.size() < kFewShapes
+               ? fmt::format("rule     not judged: shapes are too few ({}) to predict each from the others\n", made.points.size())
+               : fmt::format("rule     {:.3f}x the best found, {:.2f}x at worst, each shape predicted from the others\n", made.expected,
+                             made.worst);
   lines += fmt::format("unsure   of {:.0f} % of the range", kPercent * report.wants_tuning);
   for (std::size_t i = 0; i < report.wanted.size(); ++i) {
     const WantedShape& wanted = report.wanted[i];
@@ -170,6 +173,9 @@ Result<Output> tune_range(const cxxopts::ParseResult& arguments, const Operation
                  "--out: a file does not say that its portfolio is for results within --max-error alone; the "
                  "store does, so leave --out away"};
   }
+  if (arguments.count("out") > 0) {  // not after the budget was spent
+    HONE_TRY(check_writable(arguments["out"].as<std::string>()));
+  }
   request.dtypes = common.problem.dtype;
   request.budget = common.budget;
   HONE_ASSIGN(request.seconds_each, seconds_each(arguments));
@@ -196,7 +202,10 @@ Result<Output> tune_range(const cxxopts::ParseResult& arguments, const Operation
   line.reset();
   HONE_TRY(report);
   if (arguments.count("out") > 0) {
-    HONE_TRY(write_file(arguments["out"].as<std::string>(), std::string_view(text(report->portfolio))));
+    if (const Result<void> written = write_file(arguments["out"].as<std::string>(), std::string_view(text(report->portfolio))); !written) {
+      return Error{written.error().code, fmt::format("{}; the portfolio is in {} as generation {}: hone portfolios --out writes it",
+                                                     written.error().message, store_name(path), report->generation)};
+    }
   }
   constexpr int kInterrupted = 130;
   return Output{range_json(request, *report, path), range_text(request, *report, path), report->interrupted ? kInterrupted : 0};

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -46,17 +47,22 @@ Result<Output> warm_for(const cxxopts::ParseResult& arguments, const Registry::F
     return Error{ErrorCode::kInvalidArgument,
                  "--shape finds the portfolios that serve such problems: leave out --product, --range and --generation"};
   }
+  HONE_TRY(check_operations(names));
   HONE_ASSIGN(const Operation operation, operation_or_kernel(names.front()));
   const KernelSpec& definition = *operation.definition;
   HONE_ASSIGN(const DTypes dtypes, choose_dtypes(definition, arguments.count("dtype") > 0 ? arguments["dtype"].as<std::string>() : ""));
   HONE_ASSIGN(const Shape given, parse_shape(definition, arguments["shape"].as<std::string>()));
   HONE_ASSIGN(const Problem problem, make_problem(definition, dtypes, given));
   HONE_ASSIGN(const std::vector<Implementation> implementations, implementations_for(operation, problem));
-  HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(store_path(arguments), StoreMode::kReadWrite));
+  HONE_ASSIGN(const std::unique_ptr<Store> existing, open_existing_store(arguments));
   std::string why;
-  HONE_ASSIGN(const std::vector<Portfolio> all, portfolios_for(operation.name, implementations, given, device.info, *store, why));
+  HONE_ASSIGN(const std::vector<Portfolio> all, portfolios_for(operation.name, implementations, given, device.info, existing.get(), why));
   Output output{
       {{"device", device.info.id}, {"product", device.info.product}, {"portfolios", Json::array()}, {"skipped", Json::array()}}, "", 0};
+  std::unique_ptr<Store> store;  // made only for code that comes into it
+  if (!all.empty()) {
+    HONE_ASSIGN(store, open_store(store_path(arguments), StoreMode::kReadWrite));
+  }
   for (const Portfolio& portfolio : all) {
     HONE_ASSIGN(const WarmReport report, warm(portfolio, operation, problem, given, device, *store, 0));
     if (report.members > 0) {
@@ -71,6 +77,22 @@ Result<Output> warm_for(const cxxopts::ParseResult& arguments, const Registry::F
   return output;
 }
 
+/// What is wanted of the portfolios that serve a device, those of the store first.
+std::vector<Portfolio> serving(const cxxopts::ParseResult& arguments, std::vector<KnownPortfolio> known, const DeviceInfo& device) {
+  std::vector<Portfolio> all;
+  for (KnownPortfolio& one : known) {
+    if (one.generation != 0 && one.portfolio.product == portfolio_key("", DTypes(), device).device) {
+      all.push_back(std::move(one.portfolio));
+    }
+  }
+  for (const std::shared_ptr<const LoadedPortfolio>& one : shipped_portfolios(device)) {
+    if (is_wanted(arguments, {one->portfolio(), 0, ""})) {
+      all.push_back(one->portfolio());
+    }
+  }
+  return all;
+}
+
 Result<Output> warm_all(const cxxopts::ParseResult& arguments) {
   HONE_TRY(load_plugins(arguments));
   HONE_ASSIGN(const Registry::Found device, find_device(arguments));
@@ -79,22 +101,26 @@ Result<Output> warm_all(const cxxopts::ParseResult& arguments) {
   }
   HONE_ASSIGN(const std::unique_ptr<Store> existing, open_existing_store(arguments));
   std::size_t unreadable = 0;
-  HONE_ASSIGN(std::vector<KnownPortfolio> all, known_portfolios(arguments, existing.get(), unreadable));
+  HONE_ASSIGN(std::vector<KnownPortfolio> known, known_portfolios(arguments, existing.get(), unreadable));
+  const std::vector<Portfolio> all = serving(arguments, std::move(known), device.info);
+  Output output{
+      {{"device", device.info.id}, {"product", device.info.product}, {"portfolios", Json::array()}, {"skipped", Json::array()}}, "", 0};
+  if (all.empty()) {  // of those that were asked for that is an error; a device need not have any
+    const std::string none = fmt::format(
+        "no such portfolio is for {}; hone portfolios lists what there is, and hone tune OPERATION --shapes "
+        "... makes one",
+        device.info.product);
+    output.text = none + "\n";
+    return selects(arguments) ? Result<Output>(Error{ErrorCode::kNotFound, none}) : std::move(output);
+  }
   HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(store_path(arguments), StoreMode::kReadWrite));
-  Output output{{{"device", device.info.id}, {"product", device.info.product}, {"portfolios", Json::array()}}, "", 0};
-  std::vector<Portfolio> serving;
-  for (KnownPortfolio& one : all) {
-    if (one.generation != 0 && one.portfolio.product == portfolio_key("", DTypes(), device.info).device) {
-      serving.push_back(std::move(one.portfolio));
-    }
-  }
-  for (const std::shared_ptr<const LoadedPortfolio>& one : shipped_portfolios(device.info)) {
-    if (is_wanted(arguments, {one->portfolio(), 0, ""})) {
-      serving.push_back(one->portfolio());
-    }
-  }
   std::vector<std::string> skipped;
-  for (const Portfolio& portfolio : serving) {
+  for (const std::string& name : wanted_operations(arguments)) {
+    if (std::ranges::none_of(all, [&](const Portfolio& one) { return one.operation == name; })) {
+      skipped.push_back(fmt::format("{}: no such portfolio is for {}", name, device.info.product));
+    }
+  }
+  for (const Portfolio& portfolio : all) {
     const Result<Operation> operation = operation_or_kernel(portfolio.operation);
     if (!operation) {
       skipped.push_back(
@@ -107,9 +133,6 @@ Result<Output> warm_all(const cxxopts::ParseResult& arguments) {
   output.json["skipped"] = skipped;
   for (const std::string& one : skipped) {
     output.text += one + "\n";
-  }
-  if (output.json["portfolios"].empty() && skipped.empty()) {
-    output.text += fmt::format("no portfolio is for {}; hone portfolios lists what there is\n", device.info.product);
   }
   return output;
 }

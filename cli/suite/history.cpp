@@ -133,6 +133,7 @@ Result<void> append_run(const std::filesystem::path& path, const PastRun& run) {
     before.seekg(-1, std::ios::end);
     cut = before.get() != '\n';
   }
+  HONE_TRY(check_target(path));
   std::ofstream out(path, std::ios::app | std::ios::binary);
   out << (cut ? "\n" : "") << dump(line) << '\n';
   out.flush();

@@ -239,6 +239,9 @@ std::string fault(const Portfolio& portfolio) {
       })) {
     return "an axis without values";
   }
+  if (portfolio.operation.empty() || portfolio.dtypes.empty() || portfolio.product.empty()) {
+    return "no operation, no dtypes or no product";
+  }
   const auto varying = static_cast<std::size_t>(std::ranges::count_if(portfolio.range.axes, &RangeAxis::varies));
   if (portfolio.members.size() > Portfolio::kMostMembers || portfolio.points.size() > kMostPoints) {
     return fmt::format("more than {} members or {} points", Portfolio::kMostMembers, kMostPoints);
@@ -346,10 +349,7 @@ std::string text(const Portfolio& portfolio) {
 
 namespace {
 
-Error unreadable(const std::exception& error) {
-  return {ErrorCode::kStore,
-          fmt::format("a portfolio cannot be read (hone portfolios --remake makes those of a store anew): {}", error.what())};
-}
+Error unreadable(const std::exception& error) { return {ErrorCode::kStore, fmt::format("a portfolio cannot be read: {}", error.what())}; }
 
 /// Whether code for one is as fast as code for the other, as far as their sizes tell: f16 and bf16.
 bool are_of_same_sizes(const DTypes& a, const DTypes& b) {

@@ -151,7 +151,7 @@ Result<bool> visit_store(PortfolioKey key, const LookupRequest& request, Store& 
     if (loaded) {
       all.emplace_back(*std::move(loaded), one.generation);
     } else {
-      why = why.empty() ? loaded.error().message : why;
+      why = why.empty() ? loaded.error().message + "; hone portfolios --remake makes those of a store anew" : why;
     }
   }
   std::ranges::sort(all, {}, [&](const auto& one) {
@@ -277,7 +277,7 @@ Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& ope
 }
 
 Result<std::vector<Portfolio>> portfolios_for(const std::string& operation, std::span<const Implementation> implementations,
-                                              const Shape& given, const DeviceInfo& device, Store& store, std::string& why) {
+                                              const Shape& given, const DeviceInfo& device, Store* store, std::string& why) {
   LookupRequest request{implementations, device, Match::kSame, &given};
   const PortfolioKey key = portfolio_key(operation, request.dtypes(), device);
   std::vector<Portfolio> all;
@@ -290,10 +290,10 @@ Result<std::vector<Portfolio>> portfolios_for(const std::string& operation, std:
     }
     return false;
   };
-  HONE_TRY(visit_all(key, request, &store, why, add));
+  HONE_TRY(visit_all(key, request, store, why, add));
   if (all.empty()) {
     request.match = Match::kSimilar;
-    HONE_TRY(visit_all(key, request, &store, why, add));
+    HONE_TRY(visit_all(key, request, store, why, add));
   }
   return all;
 }

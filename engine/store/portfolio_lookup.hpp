@@ -45,9 +45,9 @@ Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& ope
 
 /// All portfolios whose members a program may need for problems like these: of the same dtypes and exact fields, or where none is for those
 /// of similar ones, in the order in which they serve; without those whose range the `given` extents do not fit, and those for which others
-/// serve wherever they could. `why` as above. Errors: the store fails.
+/// serve wherever they could. `store` and `why` as above. Errors: the store fails.
 Result<std::vector<Portfolio>> portfolios_for(const std::string& operation, std::span<const Implementation> implementations,
-                                              const Shape& given, const DeviceInfo& device, Store& store, std::string& why);
+                                              const Shape& given, const DeviceInfo& device, Store* store, std::string& why);
 
 /// Reads what came with Hone for the operation of a kernel and such problems: the first lookup would, for longer than a lookup should take.
 /// Of the problem's shape counts only what portfolios have one value of, as a layout. Where none is for such problems: what is for similar

@@ -97,6 +97,29 @@ TEST_CASE("a file is written whole or not at all") {
   CHECK(piped.out.find("source_hash") != std::string::npos);
 }
 
+TEST_CASE("no file is written over a store") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db", other = directory / "T.db";
+  for (const std::string& one : {store, other}) {
+    REQUIRE(run({"tune", "copy", "--device", "cpu", "--shape", "n=64", "--budget", "2trials", "--store", one}).exit == 0);
+  }
+  const std::string before = contents(other);
+  const std::vector<Arguments> commands{{"tune", "copy", "--device", "cpu", "--shapes", "n=64..128", "--budget", "2trials", "--out", other},
+                                        {"tune", "copy", "--device", "cpu", "--shape", "n=64", "--budget", "2trials", "--log", other},
+                                        {"report", "1", "--out", other},
+                                        {"sessions", "1", "--record", other}};
+  for (Arguments command : commands) {
+    CAPTURE(command[0]);
+    command.insert(command.end(), {"--store", store});
+    const Ended ended = run(command);
+    CHECK(ended.exit == 2);
+    CHECK(ended.err.find("is a store, or another SQLite database, and would be lost: name another file") != std::string::npos);
+    CHECK(contents(other) == before);
+  }
+  CHECK(run({"sessions", "--store", store, "--json"}).json()["sessions"].size() == 1);  // nothing was tuned before that was said
+  CHECK(run({"kernels", "copy", "--spec", other}).exit == 2);
+}
+
 TEST_CASE("a store on a full disk is a failure of the disk") {
   const TemporaryDirectory directory;
   const Ended ended =

@@ -187,8 +187,59 @@ TEST_CASE("a name that is no operation is said, and makes no store") {
   CHECK(tells(run({"warm", "rmsnorm", "softmx", "--device", "cpu", "--store", store}), "did you mean 'softmax'?"));
   CHECK(tells(run({"warm", "softmx", "--device", "cpu", "--shape", "rows=1", "--store", store}), "did you mean 'softmax'?"));
   CHECK(tells(run({"warm", "softmax", "--device", "cpu", "--dtype", "f64", "--store", store}), "no such portfolio"));
+  CHECK(tells(run({"warm", "matmull", "--device", "cpu", "--shape", "m=1", "--store", store}), "did you mean 'matmul'?"));
   CHECK(tells(run({"portfolios", "softmx", "--store", store}), "did you mean 'softmax'?"));
   CHECK_FALSE(std::filesystem::exists(store));
+}
+
+TEST_CASE("hone warm makes no store for nothing") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  const Ended nothing = run({"warm", "softmax", "--device", "cpu", "--store", store});
+  CHECK(nothing.exit == 2);
+  CHECK(tells(nothing, "no such portfolio is for"));
+  const Ended idle = run({"warm", "--device", "cpu", "--store", store, "--json"});  // as an installer does on any machine
+  CHECK(idle.exit == 0);
+  CHECK(idle.json()["portfolios"].empty());
+  CHECK(run({"warm", "softmax", "--device", "cpu", "--dtype", "f32", "--shape", "rows=8", "--store", store}).exit == 2);
+  CHECK_FALSE(std::filesystem::exists(store));
+  const Ended made = make_portfolio("row_sum", "rows=1..8,cols=16", store, {"--budget", "4trials"});
+  REQUIRE_MESSAGE(made.exit == 0, made.err);
+  const Ended warmed = run({"warm", "row_sum", "layernorm", "--device", "cpu", "--store", store, "--json"});
+  CHECK(warmed.exit == 0);
+  CHECK(warmed.json()["portfolios"].size() == 1);
+  REQUIRE(warmed.json()["skipped"].size() == 1);
+  CHECK(warmed.json()["skipped"][0].get<std::string>().starts_with("layernorm: no such portfolio"));
+}
+
+TEST_CASE("a file that cannot be written is said before a range is measured") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  const auto refused = [&](const std::string& file) {
+    const Ended ended = make_portfolio("row_sum", "rows=1..8,cols=16", store, {"--budget", "4trials", "--out", file});
+    CHECK_FALSE(std::filesystem::exists(store));
+    CHECK(ended.exit != 0);
+    return ended;
+  };
+  CHECK(tells(refused(directory / "nowhere/P.json"), "nowhere/P.json cannot be written: No such file or directory"));
+  CHECK(tells(refused(directory / ""), "cannot be written: Is a directory"));
+  CHECK(tells(refused(""), "a file without a name cannot be written"));
+}
+
+TEST_CASE("what is added is what the file has") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db", file = directory / "P.json";
+  REQUIRE(make_portfolio("row_sum", "rows=1..8,cols=16", store, {"--budget", "4trials", "--out", file}).exit == 0);
+  const std::string other = directory / "T.db";
+  CHECK(tells(run({"portfolios", "softmax", "--add", file, "--store", other}), "--add takes a file's portfolio as it is"));
+  std::string text = contents(file);
+  const std::size_t product = text.find("\"product\": \"") + 12;
+  text.erase(product, text.find('"', product) - product);
+  write(file, text);
+  CHECK(tells(run({"portfolios", "--add", file, "--store", other}), "no operation, no dtypes or no product"));
+  write(file, "{}");
+  CHECK(tells(run({"portfolios", "--add", file, "--store", other}), "is no portfolio as hone portfolios --out writes it"));
+  CHECK_FALSE(std::filesystem::exists(other));
 }
 
 TEST_CASE("what a range cannot be is said") {
