@@ -36,6 +36,7 @@ Json range_json(const PortfolioRequest& request, const PortfolioReport& report, 
               {"store", store_name(store)},
               {"generation", report.generation},
               {"interrupted", report.interrupted},
+              {"nothing_left", report.nothing_left},
               {"seconds", made.seconds},
               {"trials", made.trials},
               {"measured_now", report.measured},
@@ -65,6 +66,9 @@ std::string range_text(const PortfolioRequest& request, const PortfolioReport& r
   lines += report.interrupted ? "interrupted: what was measured so far; the same command goes on\n" : "";
   lines += fmt::format("shapes   {}, {} of them in this run, {} trials, {:.1f} s in all\n", made.points.size(), report.measured,
                        made.trials, made.seconds);
+  lines += report.nothing_left
+               ? "all of the range was measured before the budget was spent; hone tune --shape searches longer at one shape\n"
+               : "";
   std::vector<std::vector<std::string>> rows;
   for (const PortfolioMember& member : made.members) {
     rows.push_back({"member  ", member.kernel, member.configuration});

@@ -231,6 +231,18 @@ double distance(const ShapeRange& range, const Shape& shape) {
   return exact_difference(range, shape) > 0.0 ? kApart : extents_outside(range, shape);
 }
 
+double shapes_in(const ShapeRange& range) {
+  double shapes = 1.0;
+  for (const RangeAxis& axis : range.axes) {
+    double extents = 0.0;
+    for (const RangeAxis::Part& part : axis.parts) {
+      extents += static_cast<double>(part.most - part.least) + 1.0;
+    }
+    shapes *= extents;
+  }
+  return shapes;
+}
+
 Shape draw(const ShapeRange& range, std::uint64_t index) {
   Shape shape;
   const auto varying = static_cast<std::size_t>(std::ranges::count_if(range.axes, &RangeAxis::varies));

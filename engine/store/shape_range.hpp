@@ -51,6 +51,9 @@ double extents_outside(const ShapeRange& range, const Shape& shape);
 /// others.
 double exact_difference(const ShapeRange& range, const Shape& shape);
 
+/// How many shapes it has; those that lie in several parts of an axis count for each.
+double shapes_in(const ShapeRange& range);
+
 /// The point `index` of a sequence that fills the range evenly in log space. About half of the extents are no multiples of 8, the others
 /// are multiples of 8 to 128.
 Shape draw(const ShapeRange& range, std::uint64_t index);

@@ -29,6 +29,7 @@ constexpr double kLeastEach = 0.9, kMostEach = 10.0;
 constexpr double kStarts = 5.0;         // times what a session takes until its first trial begins, that it takes at least
 constexpr double kFewestShapes = 10.0;  // that a budget is for, however long that is
 constexpr std::int64_t kLeastTrials = 6;
+constexpr double kSmallShare = 0.9;  // of the budget, for the sessions of a small range
 // Of a budget. Choices that were not timed come first; while there are any, sessions have the rest.
 constexpr double kChoiceShare = 0.6, kSessionShare = 0.5, kCompareShare = 0.25, kSurveyShare = 1.0;
 constexpr double kProposalShare = 0.4;  // of a session's trials, that what is known or expected may have: what is not shall be found, too
@@ -48,7 +49,7 @@ class PortfolioSession {
   Result<PortfolioReport> run() {
     HONE_TRY(knowledge_.load());
     while (!is_over() && !stopped()) {
-      spending_.set_share(kSessions, has_begun() ? kSessionShare : 1.0);
+      spending_.set_share(kSessions, has_begun() && !is_small() ? kSessionShare : 1.0);
       const Result<bool> done = spending_.next();
       if (!done && done.error().code == ErrorCode::kCancelled) {
         break;
@@ -57,6 +58,7 @@ class PortfolioSession {
       empty_turns_ = *done ? 0 : empty_turns_ + 1;
     }
     report_.interrupted = stopped();
+    report_.nothing_left = !stopped() && empty_turns_ >= kPatience && spent() < 1.0;
     return finish();
   }
 
@@ -82,18 +84,30 @@ class PortfolioSession {
   [[nodiscard]] double spent_here() const { return request_.budget.seconds ? seconds() : static_cast<double>(trials_.trials()); }
   [[nodiscard]] bool is_over() const { return spent() >= 1.0 || empty_turns_ >= kPatience || failures_in_a_row_ >= kPatience; }
 
+  /// Whether the budget suffices for a session at each shape of the range, no shorter than any: then that is what it is spent on, first
+  /// of all, however long they become.
+  [[nodiscard]] bool is_small() const {
+    const Budget& budget = request_.budget;
+    const double shapes = shapes_in(request_.range);
+    const bool is_long =
+        !budget.seconds || kSmallShare * *budget.seconds / shapes >= seconds_for_shape(*budget.seconds, knowledge_.shapes().start());
+    const bool is_many = !budget.trials || static_cast<double>(*budget.trials) / shapes >= static_cast<double>(kLeastTrials);
+    return request_.seconds_each == 0.0 && is_long && is_many;
+  }
+
   /// Of a session.
   [[nodiscard]] Budget each() const {
     const Budget& budget = request_.budget;
     Budget one;
+    const double shapes = is_small() ? shapes_in(request_.range) : kShapes;
     if (request_.seconds_each > 0.0) {
       one.seconds = request_.seconds_each;
     } else if (budget.seconds) {
-      one.seconds = seconds_for_shape(*budget.seconds, knowledge_.shapes().start());
+      one.seconds = is_small() ? kSmallShare * *budget.seconds / shapes : seconds_for_shape(*budget.seconds, knowledge_.shapes().start());
     }
     if (budget.trials) {
       const std::int64_t left = std::max<std::int64_t>(1, *budget.trials - trials());
-      one.trials = std::min(left, std::max(kLeastTrials, *budget.trials / static_cast<std::int64_t>(kShapes)));
+      one.trials = std::min(left, std::max(kLeastTrials, *budget.trials / static_cast<std::int64_t>(shapes)));
     }
     return one;
   }

@@ -43,6 +43,7 @@ struct PortfolioReport {
   std::int64_t generation = 0;
   std::size_t measured = 0;  ///< sessions of this run
   bool interrupted = false;
+  bool nothing_left = false;          ///< it ended before its budget was spent: every shape that can be tuned was measured
   double code_bytes = 0.0;            ///< of its members
   double wants_tuning = 0.0;          ///< the share of the range's shapes that are worth a search of their own,
   std::vector<WantedShape> wanted;    ///< and some of them, the most wanted first
@@ -55,7 +56,7 @@ struct PortfolioReport {
 /// was measured.
 Result<PortfolioReport> tune(const PortfolioRequest& request, Store& store, const Registry& registry);
 
-/// Seconds for a shape where `PortfolioRequest::seconds_each` is 0, under a budget of so many: a sixtieth, but at
+/// Seconds for a shape of a range of many, where `PortfolioRequest::seconds_each` is 0, under a budget of so many: a sixtieth, but at
 /// least five times what sessions take until their first trial begins (`start`), since nothing is found in that time, or a tenth of the
 /// budget if that is less; 0.9 to 10 in any case.
 double seconds_for_shape(double budget_seconds, double start);

@@ -42,6 +42,12 @@ TEST_CASE("what is wrong with a range is said") {
   CHECK(range_error("gemm", "layout=1|2").find("STATIC") != std::string::npos);
 }
 
+TEST_CASE("a range has as many shapes as its parts have extents") {
+  CHECK(shapes_in(parse_range(builtin("softmax"), "rows=1..8|64,cols=16").value()) == 9.0);
+  CHECK(shapes_in(parse_range(builtin("gemm"), "m=1..16384,n=4096|14336,k=4096|14336").value()) == 4.0 * 16384.0);
+  CHECK(shapes_in(parse_range(builtin("softmax"), "rows=3,cols=16").value()) == 1.0);
+}
+
 TEST_CASE("a drawn shape lies in its range, and half of the extents are ragged") {
   const ShapeRange range = parse_range(builtin("softmax"), "rows=1..65536,cols=16..131072").value();
   int ragged = 0, small = 0, all = 0;

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <vector>
 
 #include "engine/reader/kernel_file.hpp"
 #include "engine/store/portfolio_lookup.hpp"
@@ -76,6 +77,24 @@ TEST_CASE("A session takes long enough for what it takes to begin") {
   CHECK(seconds_for_shape(120.0, 0.1) == doctest::Approx(2.0));
   CHECK(seconds_for_shape(20.0, 0.6) == doctest::Approx(2.0));  // else the budget would be for few shapes
   CHECK(seconds_for_shape(600.0, 30.0) == doctest::Approx(10.0));
+}
+
+TEST_CASE("the sessions of a range of few shapes share its budget, and it says when nothing is left") {
+  RangeFixture fixture(wide_source());
+  fixture.request.range = parse_range(fixture.spec(), "n=64|96").value();
+  const auto store = fixture.store("S.db");
+  const PortfolioReport report = fixture.run(*store, 32).value();
+  CHECK(report.portfolio.points.size() == 2);
+  std::vector<std::int64_t> searched;
+  for (const SessionInfo& session : store->sessions().value()) {
+    if (session.strategy != "survey") {
+      searched.push_back(session.trials);
+    }
+  }
+  CHECK(searched == std::vector<std::int64_t>{16, 16});  // of a range of many a session has six
+  const PortfolioReport again = fixture.run(*store, 2000).value();
+  CHECK(again.nothing_left);
+  CHECK(again.portfolio.points.size() == 2);
 }
 
 TEST_CASE("a range goes on from what came with Hone for the product, and spends its own budget") {
