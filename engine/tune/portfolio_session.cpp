@@ -95,19 +95,22 @@ class PortfolioSession {
     return request_.seconds_each == 0.0 && is_long && is_many;
   }
 
-  /// Of a session.
+  /// Of a session. Those of a small range share what is left of the budget.
   [[nodiscard]] Budget each() const {
     const Budget& budget = request_.budget;
+    const bool shared = is_small();
+    const double unmeasured = std::max(1.0, shapes_in(request_.range) - static_cast<double>(knowledge_.table().rows().size()));
     Budget one;
-    const double shapes = is_small() ? shapes_in(request_.range) : kShapes;
     if (request_.seconds_each > 0.0) {
       one.seconds = request_.seconds_each;
     } else if (budget.seconds) {
-      one.seconds = is_small() ? kSmallShare * *budget.seconds / shapes : seconds_for_shape(*budget.seconds, knowledge_.shapes().start());
+      one.seconds = shared ? std::max(kLeastEach, kSmallShare * (*budget.seconds - elapsed()) / unmeasured)
+                           : seconds_for_shape(*budget.seconds, knowledge_.shapes().start());
     }
     if (budget.trials) {
       const std::int64_t left = std::max<std::int64_t>(1, *budget.trials - trials());
-      one.trials = std::min(left, std::max(kLeastTrials, *budget.trials / static_cast<std::int64_t>(shapes)));
+      const double part = shared ? static_cast<double>(left) / unmeasured : static_cast<double>(*budget.trials) / kShapes;
+      one.trials = std::min(left, std::max(kLeastTrials, static_cast<std::int64_t>(part)));
     }
     return one;
   }
