@@ -46,6 +46,7 @@ Json range_json(const PortfolioRequest& request, const PortfolioReport& report, 
               {"worst_slowdown", made.worst},
               {"code_bytes", report.code_bytes},
               {"unsure", report.wants_tuning},
+              {"unserved", report.unserved},
               {"wanted", Json::array()},
               {"failures", report.failures}};
   for (const PortfolioMember& member : made.members) {
@@ -86,6 +87,9 @@ std::string range_text(const PortfolioRequest& request, const PortfolioReport& r
                          kPercent * wanted.prediction.doubt);
   }
   lines += "\n";
+  if (report.unserved > 0.0) {
+    lines += fmt::format("unserved {:.0f} % of the range: no member is legal there, and the default runs\n", kPercent * report.unserved);
+  }
   for (const std::string& failure : report.failures) {
     lines += fmt::format("failed   {}\n", failure.substr(0, failure.find('\n')));
   }

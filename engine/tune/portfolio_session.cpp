@@ -272,16 +272,18 @@ class PortfolioSession {
   void ask() {
     constexpr std::size_t kNamed = 5;
     constexpr std::uint64_t kProbes = 256;
-    std::size_t probes = 0, wanted = 0;
+    std::size_t probes = 0, wanted = 0, unserved = 0;
     for (std::uint64_t i = 0; i < kProbes; ++i) {
       const Shape shape = draw(request_.range, i);
       const Result<Problem> problem = knowledge_.shapes().problem_at(shape);
-      if (!problem || argument_bytes(*request_.operation->definition, *problem) > request_.most_bytes) {
+      if (!problem || argument_bytes(*request_.operation->definition, *problem) > request_.most_bytes ||
+          !knowledge_.shapes().may_be_legal(*problem)) {
         continue;
       }
       ++probes;
       const std::optional<Opinion> choice = knowledge_.choice(shape, *problem);
       if (!choice) {
+        ++unserved;
         continue;
       }
       const Prediction prediction{std::exp(choice->slowdown), std::expm1(choice->doubt), report_.generation, false,
@@ -293,7 +295,8 @@ class PortfolioSession {
         }
       }
     }
-    report_.wants_tuning = probes == 0 ? 0.0 : static_cast<double>(wanted) / static_cast<double>(probes);
+    report_.wants_tuning = static_cast<double>(wanted + unserved) / static_cast<double>(std::max<std::size_t>(1, probes));
+    report_.unserved = static_cast<double>(unserved) / static_cast<double>(std::max<std::size_t>(1, probes));
     const auto need = [](const WantedShape& one) { return -one.prediction.slowdown * (1.0 + one.prediction.doubt); };
     std::ranges::stable_sort(report_.wanted, {}, need);
     report_.wanted.resize(std::min(kNamed, report_.wanted.size()));

@@ -47,6 +47,7 @@ struct PortfolioReport {
   double code_bytes = 0.0;            ///< of its members
   double wants_tuning = 0.0;          ///< the share of the range's shapes that are worth a search of their own,
   std::vector<WantedShape> wanted;    ///< and some of them, the most wanted first
+  double unserved = 0.0;              ///< the share of its shapes where no member is legal: those among them
   std::vector<std::string> failures;  ///< of shapes that could not be tuned
 };
 

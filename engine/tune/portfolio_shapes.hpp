@@ -31,6 +31,8 @@ class PortfolioShapes {
   /// Of the next few of that sequence which a session has time for, and trials enough, the one that needs it most. The others stay next.
   [[nodiscard]] std::optional<Shape> next_explored(double session_seconds, const PortfolioTable& measured,
                                                    const std::function<double(const Shape&)>& need);
+  /// Whether a kernel has no constraint that does not hold there whatever the configuration: as for queries without keys.
+  [[nodiscard]] bool may_be_legal(const Problem& problem) const;
   /// Whether a survey there is worth its while.
   [[nodiscard]] bool is_cheap(const Problem& problem, double session_seconds) const;
   /// The best configuration of a shape takes `best_us`: what larger shapes will take follows.
@@ -52,8 +54,6 @@ class PortfolioShapes {
   [[nodiscard]] double seconds_for_trials(double session_seconds) const;
   [[nodiscard]] bool is_worth_a_session(const Problem& problem, double session_seconds) const;
   [[nodiscard]] bool is_new(const Shape& shape, const PortfolioTable& measured) const;
-  /// Whether a kernel has no constraint that does not hold there whatever the configuration: as for queries without keys.
-  [[nodiscard]] bool may_be_legal(const Problem& problem) const;
   [[nodiscard]] Shape next_of_sequence();
   [[nodiscard]] Shape narrowed(const Shape& shape, std::uint64_t place) const;
   [[nodiscard]] std::optional<Shape> drawn(double session_seconds, const PortfolioTable& measured);

@@ -23,14 +23,14 @@ namespace {
 namespace fs = std::filesystem;
 
 /// test::kTwice with more parameters, of which one must divide n.
-std::string wide_source() {
+std::string wide_source(const std::string& valid = "p.n % c.wide == 0") {
   std::string source = test::kTwice;
   const auto put = [&source](std::string_view before, std::string_view after) {
     source.replace(source.find(before), before.size(), after);
   };
   put("TUNE(32, 64, 128) int block = 64;", "TUNE(32, 64, 96, 128, 160, 192, 224, 256) int block = 64; TUNE(1, 2, 4) int wide = 1;");
   put("constexpr Launch",
-      "template <class T> constexpr bool valid(Problem p, Config c, Device d) { return p.n % c.wide == 0; }\nconstexpr Launch");
+      "template <class T> constexpr bool valid(Problem p, Config c, Device d) { return " + valid + "; }\nconstexpr Launch");
   return source;
 }
 
@@ -95,6 +95,18 @@ TEST_CASE("the sessions of a range of few shapes share its budget, and it says w
   const PortfolioReport again = fixture.run(*store, 2000).value();
   CHECK(again.nothing_left);
   CHECK(again.portfolio.points.size() == 2);
+}
+
+TEST_CASE("where no member is legal the portfolio does not serve, and says so") {
+  RangeFixture fixture(wide_source("c.wide == (p.n % 2 == 0 ? 2 : 1)"));
+  const auto store = fixture.store("S.db");
+  fixture.request.range = parse_range(fixture.spec(), "n=64").value();
+  CHECK(fixture.run(*store, 6).value().unserved == 0.0);
+  fixture.request.range = parse_range(fixture.spec(), "n=61..68").value();
+  const PortfolioReport report = fixture.run(*store, 0).value();  // of what is known of 64
+  CHECK(report.unserved > 0.3);
+  CHECK(report.unserved < 0.7);
+  CHECK(report.wants_tuning >= report.unserved);
 }
 
 TEST_CASE("a range goes on from what came with Hone for the product, and spends its own budget") {
