@@ -1,6 +1,10 @@
 #include "cli/known_portfolios.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <utility>
 
@@ -12,6 +16,34 @@ namespace hone::cli {
 namespace {
 
 using Names = std::vector<std::string>;
+
+/// Something that was asked for, and whether a portfolio is so.
+struct Filter {
+  std::string text;
+  std::function<bool(const KnownPortfolio&)> fits;
+};
+
+std::vector<Filter> filters_of(const cxxopts::ParseResult& arguments) {
+  std::vector<Filter> all;
+  if (const Names names = wanted_operations(arguments); !names.empty()) {
+    all.push_back({fmt::format("{}", fmt::join(names, " or ")),
+                   [names](const KnownPortfolio& one) { return std::ranges::find(names, one.portfolio.operation) != names.end(); }});
+  }
+  const auto add = [&](const std::string& option, const std::function<std::string(const KnownPortfolio&)>& value) {
+    if (arguments.count(option) > 0) {
+      const auto wanted = arguments[option].as<std::string>();
+      all.push_back({fmt::format("--{} '{}'", option, wanted), [=](const KnownPortfolio& one) { return value(one) == wanted; }});
+    }
+  };
+  add("dtype", [](const KnownPortfolio& one) { return one.portfolio.dtypes; });
+  add("product", [](const KnownPortfolio& one) { return one.portfolio.product; });
+  add("range", [](const KnownPortfolio& one) { return text(one.portfolio.range); });
+  if (arguments.count("generation") > 0) {
+    const auto generation = arguments["generation"].as<std::int64_t>();
+    all.push_back({fmt::format("--generation {}", generation), [=](const KnownPortfolio& one) { return one.generation == generation; }});
+  }
+  return all;
+}
 
 }  // namespace
 
@@ -30,20 +62,10 @@ std::vector<std::string> wanted_operations(const cxxopts::ParseResult& arguments
 }
 
 bool is_wanted(const cxxopts::ParseResult& arguments, const KnownPortfolio& one) {
-  const Names names = wanted_operations(arguments);
-  const auto fits = [&](const std::string& option, const std::string& value) {
-    return arguments.count(option) == 0 || arguments[option].as<std::string>() == value;
-  };
-  return (names.empty() || std::ranges::find(names, one.portfolio.operation) != names.end()) && fits("dtype", one.portfolio.dtypes) &&
-         fits("product", one.portfolio.product) && fits("range", text(one.portfolio.range)) &&
-         (arguments.count("generation") == 0 || arguments["generation"].as<std::int64_t>() == one.generation);
+  return std::ranges::all_of(filters_of(arguments), [&](const Filter& filter) { return filter.fits(one); });
 }
 
-bool selects(const cxxopts::ParseResult& arguments) {
-  return arguments.count("operations") + arguments.count("dtype") + arguments.count("product") + arguments.count("range") +
-             arguments.count("generation") >
-         0;
-}
+bool selects(const cxxopts::ParseResult& arguments) { return !filters_of(arguments).empty(); }
 
 Result<void> check_operations(const Names& names, Names known) {
   std::ranges::copy(builtin_operations(), std::back_inserter(known));
@@ -79,9 +101,14 @@ Result<std::vector<KnownPortfolio>> known_portfolios(const cxxopts::ParseResult&
     all.push_back({std::move(portfolio), 0, text});
   }
   HONE_TRY(check_operations(wanted_operations(arguments), std::move(operations)));
-  std::erase_if(all, [&](const KnownPortfolio& one) { return !is_wanted(arguments, one); });
-  if (all.empty() && selects(arguments)) {
-    return Error{ErrorCode::kNotFound, "no such portfolio; hone portfolios lists what there is"};
+  std::string before;  // what those fit that are left
+  for (const Filter& filter : filters_of(arguments)) {
+    std::erase_if(all, [&](const KnownPortfolio& one) { return !filter.fits(one); });
+    if (all.empty()) {
+      return Error{ErrorCode::kNotFound, fmt::format("no such portfolio: none{} is of {}; hone portfolios lists what there is",
+                                                     before.empty() ? "" : " of those of " + before, filter.text)};
+    }
+    before += (before.empty() ? "" : ", ") + filter.text;
   }
   return all;
 }

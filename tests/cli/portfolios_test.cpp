@@ -186,7 +186,11 @@ TEST_CASE("a name that is no operation is said, and makes no store") {
   CHECK(tells(run({"warm", "softmx", "--device", "cpu", "--store", store}), "did you mean 'softmax'?"));
   CHECK(tells(run({"warm", "rmsnorm", "softmx", "--device", "cpu", "--store", store}), "did you mean 'softmax'?"));
   CHECK(tells(run({"warm", "softmx", "--device", "cpu", "--shape", "rows=1", "--store", store}), "did you mean 'softmax'?"));
-  CHECK(tells(run({"warm", "softmax", "--device", "cpu", "--dtype", "f64", "--store", store}), "no such portfolio"));
+  CHECK(tells(run({"warm", "softmax", "--device", "cpu", "--dtype", "f64", "--store", store}),
+              "no such portfolio: none of those of softmax is of --dtype 'f64'"));
+  CHECK(tells(run({"portfolios", "gemv", "--store", store}), "no such portfolio: none is of gemv"));
+  CHECK(tells(run({"portfolios", "--generation", "7", "--dtype", "f32", "--store", store}),
+              "none of those of --dtype 'f32' is of --generation 7"));
   CHECK(tells(run({"warm", "matmull", "--device", "cpu", "--shape", "m=1", "--store", store}), "did you mean 'matmul'?"));
   CHECK(tells(run({"portfolios", "softmx", "--store", store}), "did you mean 'softmax'?"));
   CHECK_FALSE(std::filesystem::exists(store));
