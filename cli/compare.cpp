@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 
 #include "cli/compare_report.hpp"
 #include "cli/embedding.hpp"
@@ -82,13 +81,11 @@ void show_replays(std::size_t done, std::size_t all) {
 }
 
 /// An hour of searches must not end in a report that cannot be written.
-Result<void> check_writable(const cxxopts::ParseResult& arguments) {
+Result<void> check_files(const cxxopts::ParseResult& arguments) {
   for (const char* option : {"report", "traces"}) {
     if (arguments.count(option) > 0) {
-      const auto file = arguments[option].as<std::string>();
-      HONE_TRY(check_target(file));
-      if (!std::ofstream(file, std::ios::binary | std::ios::app)) {
-        return refuse(fmt::format("--{} '{}' cannot be written: does its folder exist, and is it writable?", option, file));
+      if (const Result<void> fine = check_writable(arguments[option].as<std::string>()); !fine) {
+        return refuse(fmt::format("--{}: {}", option, fine.error().message));
       }
     }
   }
@@ -130,7 +127,7 @@ Result<Output> run_comparison(const cxxopts::ParseResult& arguments) {
   const auto paths = arguments["spaces"].as<std::vector<std::string>>();
   HONE_ASSIGN(RecordedSpaces recorded, load_recorded_spaces({paths.begin(), paths.end()}));
   request.spaces = std::move(recorded.spaces);
-  HONE_TRY(check_writable(arguments));
+  HONE_TRY(check_files(arguments));
   HONE_ASSIGN(CompareReport report, compare_strategies(request));
   report.notes.insert(report.notes.begin(), recorded.notes.begin(), recorded.notes.end());
   if (arguments.count("report") > 0) {
