@@ -56,6 +56,15 @@ Result<void> write_into(const fs::path& path, int flags, std::span<const std::by
   return written ? Result<void>() : cannot_write(path, errno);
 }
 
+bool is_database(const fs::path& path) {
+  constexpr std::string_view kBeginning = "SQLite format 3";
+  std::error_code failed;
+  std::string beginning(kBeginning.size(), '\0');
+  return fs::is_regular_file(path, failed) &&
+         std::ifstream(path, std::ios::binary).read(beginning.data(), static_cast<std::streamsize>(beginning.size())) &&
+         beginning == kBeginning;
+}
+
 }  // namespace
 
 Result<void> print_out(std::string_view text) {
@@ -68,16 +77,14 @@ Result<void> print_out(std::string_view text) {
 }
 
 Result<void> check_target(const fs::path& path) {
-  constexpr std::string_view kDatabase = "SQLite format 3";
   if (path.empty()) {
     return Error{ErrorCode::kInvalidArgument, "a file without a name cannot be written: name one"};
   }
-  std::error_code failed;
-  std::string beginning(kDatabase.size(), '\0');
-  const bool is_database = fs::is_regular_file(path, failed) &&
-                           std::ifstream(path, std::ios::binary).read(beginning.data(), static_cast<std::streamsize>(beginning.size())) &&
-                           beginning == kDatabase;
-  if (is_database) {
+  std::string database = path.string();
+  for (const std::string_view suffix : {"-wal", "-shm", "-journal"}) {  // what SQLite keeps beside a database is part of it
+    database.resize(database.size() - (database.ends_with(suffix) ? suffix.size() : 0));
+  }
+  if (is_database(database)) {
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("{} is a store, or another SQLite database, and would be lost: name another file", path.string())};
   }

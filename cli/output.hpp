@@ -21,7 +21,8 @@ std::string dump(const Json& json, int indent = -1) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Errors, kInvalidArgument: no name, or what is there is a store (an SQLite database), which nothing else is written over.
+/// Errors, kInvalidArgument: no name, or what is there is a store (an SQLite database) or a part of one, which nothing else is written
+/// over.
 Result<void> check_target(const std::filesystem::path& path);
 /// Whether write_file will be able to, as far as can be told before there is anything to write. Errors: as check_target, and kIo: there is
 /// no such folder, or nothing can be written there.

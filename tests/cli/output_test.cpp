@@ -118,6 +118,8 @@ TEST_CASE("no file is written over a store") {
   }
   CHECK(run({"sessions", "--store", store, "--json"}).json()["sessions"].size() == 1);  // nothing was tuned before that was said
   CHECK(run({"kernels", "copy", "--spec", other}).exit == 2);
+  CHECK(run({"kernels", "copy", "--spec", other + "-wal"}).exit == 2);
+  CHECK(run({"kernels", "copy", "--spec", directory / "notes-wal"}).exit == 0);
 }
 
 TEST_CASE("a store on a full disk is a failure of the disk") {
