@@ -13,8 +13,11 @@ struct Problem {
 // Warp-specialized persistent blocks: one or two consumer warpgroups (128 threads) multiply; one thread of the producer warpgroup loads
 // tiles of a and b by TMA into a pipeline of stages ahead of them. A block computes tile after tile of out.
 struct Config {
-  TUNE(64, 128, 256) int bm = 128;           // rows of a block's tile: larger tiles read a and b less often, smaller ones are more
+  // Rows of a block's tile: larger tiles read a and b less often, smaller ones are more. Multiples of 64 if not swapped.
+  TUNE(16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256) int bm = 128;
   TUNE(64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256) int bn = 256;  // columns: any multiple of 16 can save a round of tiles
+  TUNE(false, true) bool swapped = false;    // an instruction multiplies 64 rows of a and any width of b, or, swapped, 64 columns of b and
+                                             // any height of a: few rows fill a tile
   TUNE(1, 2) int consumers = 2;              // warpgroups that multiply: two hold larger tiles in their registers
   TUNE(false, true) bool pingpong = false;   // each consumer has tiles of its own and writes them while the other one multiplies
   TUNE(2, 3, 4, 5, 6, 7, 8, 12) int stages = 4;  // k-steps of a and b in shared memory: enough to hide the latency of memory
@@ -44,13 +47,14 @@ template <class T>
 constexpr bool valid(Problem p, Config c, Device d) {
   if (d.compute_capability != 90) return false;                              // wgmma: Hopper alone
   if (c.pingpong && c.consumers != 2) return false;                          // two consumers take turns
-  if (!c.pingpong && c.bm % (64 * c.consumers) != 0) return false;           // a wgmma has 64 rows
+  if (rows_of(c) % 64 != 0) return false;                                    // a wgmma has 64 rows
   if (sums_of(c) + 16 * c.residency > registers_of(c, d)) return false;      // sums of products under way must be in registers
   if (c.residency > 1 && c.consumers > 1) return false;                      // setmaxnreg moves registers within a block
   if (shared_bytes(c) > d.shared_memory_per_block) return false;             // the device's limit
   if (clusters_of(c, d) < 1 || blocks_of(c, d) > kMostBlocks) return false;  // at least one, and room for the partial sums of all
   if (sharers_of(c) > 8) return false;                                       // the largest cluster that can be had everywhere
-  if (b_is_k_major() && c.bn / c.cluster_m % 8 != 0) return false;           // a swizzle repeats after 8 lines
+  if (a_is_k_major() && c.bm / c.cluster_n % 8 != 0) return false;           // a swizzle repeats after 8 lines
+  if (b_is_k_major() && c.bn / c.cluster_m % 8 != 0) return false;           // the same of b
   if (c.cluster_k > 1 && (sharers_of(c) > 1 || c.split > 1)) return false;   // one way to share at a time
   if (c.cluster_k > 1 && (c.pingpong || c.staged)) return false;             // sums of a cluster leave from shared memory
   if (c.cluster_k > 1 && !at_once(p, c, d)) return false;                    // one tile for each cluster: the sums overwrite the stages
@@ -61,6 +65,7 @@ constexpr bool valid(Problem p, Config c, Device d) {
   if (c.repack == 0 && !aligned(p)) return false;                            // lines begin at multiples of 16 bytes
   if (c.repack > 0 && c.staged) return false;                                // TMA cannot store ragged lines of out
   if (c.repack == 2 && p.layout != 1) return false;                          // only rows of a along k form classes
+  if (c.repack == 2 && c.swapped) return false;                              // consumers clear the beginnings of rows of a
   if (c.repack == 2 && c.cluster_m > 1) return false;                        // rows of two classes need different rows of b
   if (c.repack == 2 && c.split > 1) return false;                            // gemm_wgmma_classes writes no partial sums
   if (c.staged && c.bn % 32 != 0) return false;                              // TMA stores whole panels
@@ -84,6 +89,9 @@ constexpr bool likely(Problem p, Config c, Device d) {
   if (c.repack == 1 && p.layout == 1 && p.m >= 2048) return false;           // classes fill their tiles, and save the copy of a
   if (c.repack == 2 && c.bm > 64 && c.bm * classes_of(p, c) >= 2 * p.m) return false;  // more than half of every tile is outside
   if (c.bm > 64 && c.bm >= 2 * p.m) return false;                            // more than half of every tile is outside
+  if (c.swapped && c.bm >= p.m + 16) return false;                           // fewer rows hold all
+  if (c.swapped && c.bm < 64 && c.bm < p.m) return false;                    // b would be read again for each few rows
+  if (c.swapped && c.bm % 64 == 0) return false;                             // the same tile can be had without
   if (c.bn > 64 && c.bn >= 2 * p.n) return false;                            // the same along n
   if (c.once == 1 && c.bn < p.n) return false;                               // other columns of tiles read a again
   if (c.once == 2 && c.bm < p.m) return false;                               // other rows of tiles read b again
@@ -95,14 +103,16 @@ constexpr bool likely(Problem p, Config c, Device d) {
   if (c.residency > 1 && tiles_of(p, c) * cluster_of(c) <= d.multiprocessors) return false;  // second blocks would be idle
   const bool idle = c.multiple > 1 && c.residency == 1;
   if (idle && rounds_of(p, c, blocks_of(c, d)) > rounds_of(p, c, d.multiprocessors)) return false;  // the idle multiprocessors would cost a round
-  if (c.bm * c.bn < 128 * 128 && small_tiles(p, c) >= 3 * d.multiprocessors) return false;  // there are enough larger tiles, which read less
+  const bool is_low = c.swapped && c.bm < 64;                                // a tile has all rows
+  if (!is_low && c.bm * c.bn < 128 * 128 && small_tiles(p, c) >= 3 * d.multiprocessors) return false;  // there are enough larger tiles, which read less
   if (c.bm * c.bn > 64 * 64 && 5 * busy_blocks(p, c) <= 3 * d.multiprocessors) return false;  // two fifths of the device would be idle
   if (sharers_of(c) > 2 && tiles_of(p, c) * sharers_of(c) * 16 > 15 * d.multiprocessors) return false;  // not all such clusters run at once
   const bool one_round = c.repack == 0 && sharers_of(c) > 1 && at_once(p, c, d);
   if (one_round && steps_of(p, c) <= 16) return false;                       // L2 serves what they share
   if (leaves_idle(p, c, d)) return false;                                    // other tiles keep more of the device busy
-  if (c.bn % width_step() > 0) return false;                                 // lines of b would be slow to load
-  if (c.bn % 64 > 0 && !width_pays(p, c, d)) return false;                   // hardly any time is saved
+  const bool is_wide = width_of(c) > 64;
+  if (is_wide && width_of(c) % width_step(c) > 0) return false;              // lines of b would be slow to load
+  if (is_wide && width_of(c) % 64 > 0 && !width_pays(p, c, d)) return false;  // hardly any time is saved
   if (c.split > 1 && at_once(p, c, d)) return false;                         // cluster_k saves the second pass
   if (c.split > 1 && c.split * 2 > steps_of(p, c)) return false;             // a part of k is worth at least two steps
   return c.split == 1 || c.split * c.bm * c.bn * 4 <= 1 << 20;               // partial sums that fit no cache cost more than they gain
@@ -170,6 +180,7 @@ void gemm_wgmma_reference(long i, const T* a, const T* b, const T* added, const 
 #include "widths.h"
 #include "sums.h"
 #include "write.h"
+#include "write_swapped.h"
 #include "parts.h"
 #include "edge.h"
 
@@ -198,6 +209,15 @@ HONE_DEVICE void consume(Sums<T, c>& sums, const Finish<T>& finish, T* out, floa
       leave_part(sums);
     } else if (c.split > 1 && work.part >= 0) {
       write_partial(sums, partial, work, rest);
+    } else if constexpr (c.swapped) {
+      complete_swapped(sums, finish, work);
+      if constexpr (c.staged) {
+        write_staged_swapped(sums, *out_map, work, buffer);
+      } else if constexpr (c.repack > 0) {
+        write_anywhere_swapped(sums, out, work);
+      } else {
+        write_swapped(sums, out, work);
+      }
     } else {
       complete(sums, finish, work);
       if constexpr (c.staged) {
@@ -284,8 +304,8 @@ KERNEL LAUNCH_BOUNDS(threads_of(c), c.residency)
 void gemm_wgmma(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added,
                 IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias, OUT(p.m * p.n) T* __restrict__ out,
                 WORKSPACE(c.split > 1 ? kMostBlocks * c.bm * c.bn : 1) float* __restrict__ partial,
-                TENSOR_MAP(a, .size = {c.repack == 0 ? line_a(p) : 0, lines_a(p)}, .box = {64, box_a(c)}, .swizzle = 128,
-                           .l2 = c.fetch)
+                TENSOR_MAP(a, .size = {c.repack == 0 ? line_a(p) : 0, lines_a(p)}, .box = {box_line_a(c), box_a(c)},
+                           .swizzle = 2 * box_line_a(c), .l2 = c.fetch)
                 const __grid_constant__ TensorMap a_map,
                 TENSOR_MAP(b, .size = {c.repack == 0 ? line_b(p) : 0, lines_b(p)}, .box = {box_line_b(c), box_b(c)},
                            .swizzle = 2 * box_line_b(c), .l2 = c.fetch)
@@ -306,13 +326,13 @@ template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(threads_of(c), c.residency)
 void gemm_wgmma_staged(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added,
                        IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias,
-                       TENSOR_MAP(a, .size = {c.repack == 0 ? line_a(p) : 0, lines_a(p)}, .box = {64, box_a(c)}, .swizzle = 128,
-                           .l2 = c.fetch)
+                       TENSOR_MAP(a, .size = {c.repack == 0 ? line_a(p) : 0, lines_a(p)}, .box = {box_line_a(c), box_a(c)},
+                           .swizzle = 2 * box_line_a(c), .l2 = c.fetch)
                        const __grid_constant__ TensorMap a_map,
                        TENSOR_MAP(b, .size = {c.repack == 0 ? line_b(p) : 0, lines_b(p)}, .box = {box_line_b(c), box_b(c)},
                            .swizzle = 2 * box_line_b(c), .l2 = c.fetch)
                        const __grid_constant__ TensorMap b_map,
-                       TENSOR_MAP(out, .size = {c.staged ? p.n : 0, p.m}, .box = {panel_out(c), 64}, .swizzle = 2 * panel_out(c))
+                       TENSOR_MAP(out, .size = {c.staged ? p.n : 0, p.m}, .box = {panel_out(c), panel_rows(c)}, .swizzle = 2 * panel_out(c))
                        const __grid_constant__ TensorMap out_map,
                        SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
 #if defined(HONE_HOPPER)
@@ -331,14 +351,14 @@ KERNEL LAUNCH_BOUNDS(threads_of(c), c.residency)
 void gemm_wgmma_packed(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added,
                        IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias, OUT(p.m * p.n) T* __restrict__ out,
                        WORKSPACE(c.split > 1 ? kMostBlocks * c.bm * c.bn : 1) float* __restrict__ partial,
-                       TENSOR_MAP(a, .size = {c.repack != 1 || copied_a(p, c) ? 0 : line_a(p), lines_a(p)}, .box = {64, box_a(c)},
-                                  .swizzle = 128, .l2 = c.fetch)
+                       TENSOR_MAP(a, .size = {c.repack != 1 || copied_a(p, c) ? 0 : line_a(p), lines_a(p)}, .box = {box_line_a(c), box_a(c)},
+                                  .swizzle = 2 * box_line_a(c), .l2 = c.fetch)
                        const __grid_constant__ TensorMap a_map,
                        TENSOR_MAP(b, .size = {c.repack != 1 || copied_b(p, c) ? 0 : line_b(p), lines_b(p)}, .box = {box_line_b(c), box_b(c)},
                                   .swizzle = 2 * box_line_b(c), .l2 = c.fetch)
                        const __grid_constant__ TensorMap b_map,
-                       TENSOR_MAP(packed_a, .size = {copied_a(p, c) ? line_a(p) : 0, lines_a(p)}, .box = {64, box_a(c)}, .swizzle = 128,
-                                  .stride = {1, padded(line_a(p))}, .l2 = c.fetch)
+                       TENSOR_MAP(packed_a, .size = {copied_a(p, c) ? line_a(p) : 0, lines_a(p)}, .box = {box_line_a(c), box_a(c)},
+                                  .swizzle = 2 * box_line_a(c), .stride = {1, padded(line_a(p))}, .l2 = c.fetch)
                        const __grid_constant__ TensorMap packed_a_map,
                        TENSOR_MAP(packed_b, .size = {c.repack == 1 && copied_b(p, c) ? line_b(p) : 0, lines_b(p)}, .box = {box_line_b(c), box_b(c)},
                                   .swizzle = 2 * box_line_b(c), .stride = {1, padded(line_b(p))}, .l2 = c.fetch)

@@ -10,10 +10,17 @@ HONE_DEVICE void write_partial(const Sums<T, c>& sums, float* partial, const Wor
 #pragma unroll
   for (int i = 0; i < sums.kProducts; ++i) {
 #pragma unroll
-    for (int j = 0; j < c.bn / 8; ++j) {
-      float* const at = to + sums.row_of(i) * c.bn + j * 8;
-      store(at, Vector<float, 2>{sums.values[i][4 * j], sums.values[i][4 * j + 1]});
-      store(at + 8 * c.bn, Vector<float, 2>{sums.values[i][4 * j + 2], sums.values[i][4 * j + 3]});
+    for (int j = 0; j < width_of(c) / 8; ++j) {
+      const float* const s = sums.values[i] + 4 * j;
+      if constexpr (c.swapped) {
+        float* const at = partial + slot * (c.bm * c.bn) + (j * 8 + sums.thread % 4 * 2) * c.bn + sums.row_of(i);
+#pragma unroll
+        for (int e = 0; e < 4; ++e) at[e % 2 * c.bn + e / 2 * 8] = s[e];
+      } else {
+        float* const at = to + sums.row_of(i) * c.bn + j * 8;
+        store(at, Vector<float, 2>{s[0], s[1]});
+        store(at + 8 * c.bn, Vector<float, 2>{s[2], s[3]});
+      }
     }
   }
 }
@@ -23,15 +30,22 @@ template <Config c>
 HONE_DEVICE hopper::u32 part_at(const SharedLayout<c>& layout, int row, int column) {
   return layout.base + (row * pitch_of(c) + column) * 4;
 }
+HONE_DEVICE void store_float(hopper::u32 address, float x) { asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(x) : "memory"); }
 template <class T, Config c>
 HONE_DEVICE void leave_part(const Sums<T, c>& sums) {
   hopper::named_barrier_sync(1, 128 * c.consumers);  // every warpgroup has read the last stages
 #pragma unroll
   for (int i = 0; i < sums.kProducts * 2; ++i) {
 #pragma unroll
-    for (int j = 0; j < c.bn / 8; ++j) {
+    for (int j = 0; j < width_of(c) / 8; ++j) {
       const float* const s = sums.values[i / 2] + 4 * j + i % 2 * 2;
-      hopper::store_pair(part_at(sums.layout, sums.row_of(i / 2) + i % 2 * 8, j * 8 + sums.thread % 4 * 2), s[0], s[1]);
+      const int high = sums.row_of(i / 2) + i % 2 * 8, wide = j * 8 + sums.thread % 4 * 2;
+      if constexpr (c.swapped) {
+        store_float(part_at(sums.layout, wide, high), s[0]);
+        store_float(part_at(sums.layout, wide + 1, high), s[1]);
+      } else {
+        hopper::store_pair(part_at(sums.layout, high, wide), s[0], s[1]);
+      }
     }
   }
 }

@@ -22,15 +22,16 @@ struct Producer {
     }
   }
 
-  /// Loads the tile of a: lines along k, or panels of 64 rows of lines along m. With cluster_n, each block loads some lines for all
-  /// blocks of its rows.
+  /// Loads the tile of a: lines along k, or panels of rows of lines along m. With cluster_n, each block loads some lines for all blocks of
+  /// its rows.
   HONE_DEVICE void fetch_a(const TensorMap& map, const Work& work, int k, int stage) const {
+    constexpr int kPanel = box_line_a(c);
     const int first = c.cluster_n > 1 ? rank / c.cluster_m * box_a(c) : 0;
     const auto blocks = (hopper::u16)sharers_of_a(c, rank);
 #pragma unroll
-    for (int panel = 0; panel < (a_is_k_major() ? 1 : c.bm / 64); ++panel) {
-      const int x = a_is_k_major() ? k : work.map_row + panel * 64, y = a_is_k_major() ? work.map_row : k;
-      copy<c.once == 1, c.cluster_n>(layout.a(stage) + panel * (kDepth * 128) + first * 128, map, x, y + first, stage, blocks);
+    for (int panel = 0; panel < (a_is_k_major() ? 1 : loaded_rows(c) / kPanel); ++panel) {
+      const int x = a_is_k_major() ? k : work.map_row + panel * kPanel, y = a_is_k_major() ? work.map_row : k;
+      copy<c.once == 1, c.cluster_n>(layout.a(stage) + (panel * kDepth + first) * (kPanel * 2), map, x, y + first, stage, blocks);
     }
   }
 

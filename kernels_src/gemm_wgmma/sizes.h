@@ -30,26 +30,41 @@ HONE_BOTH constexpr bool loaders_agree(const Config& c) {
   return true;
 }
 HONE_BOTH constexpr int cluster_of(const Config& c) { return sharers_of(c) * c.cluster_k; }
-/// Rows that one warpgroup multiplies.
-HONE_BOTH constexpr int rows_of(const Config& c) { return c.pingpong ? c.bm : c.bm / c.consumers; }
-HONE_BOTH constexpr int sums_of(const Config& c) { return rows_of(c) * c.bn / 128; }
+// A product of a warpgroup has 64 lines of one operand and any number of lines of the other: rows of a and columns of b, or, where they are
+// swapped, columns of b and rows of a.
+/// Lines of a tile in the operand of 64, and in the other one.
+HONE_BOTH constexpr int height_of(const Config& c) { return c.swapped ? c.bn : c.bm; }
+HONE_BOTH constexpr int width_of(const Config& c) { return c.swapped ? c.bm : c.bn; }
+/// Whether lines in memory of the operand of 64 lines run along k, and those of the other one.
+HONE_BOTH constexpr bool high_is_k_major(const Config& c) { return c.swapped ? b_is_k_major() : a_is_k_major(); }
+HONE_BOTH constexpr bool wide_is_k_major(const Config& c) { return c.swapped ? a_is_k_major() : b_is_k_major(); }
+/// Rows (columns, if swapped) that one warpgroup multiplies.
+HONE_BOTH constexpr int rows_of(const Config& c) { return c.pingpong ? height_of(c) : height_of(c) / c.consumers; }
+HONE_BOTH constexpr int sums_of(const Config& c) { return rows_of(c) * width_of(c) / 128; }
 HONE_BOTH constexpr int threads_of(const Config& c) { return 128 * (c.consumers + 1); }
-/// Columns of a panel of b whose lines run along n: as many as one swizzle has room for, or half as many where fewer columns are loaded in
-/// vain so.
-HONE_BOTH constexpr int panel_of(int bn) { return bn % 64 > 0 && bn % 64 <= 32 ? 32 : 64; }
-/// Elements of a line of a TMA box of b.
+/// Columns of a panel of b whose lines run along n, or rows of one of a: as many as one swizzle has room for, or half as many where fewer
+/// are loaded in vain so.
+HONE_BOTH constexpr int panel_of(int width) { return width % 64 > 0 && width % 64 <= 32 ? 32 : 64; }
+/// Elements of a line of a TMA box of a, of b.
+HONE_BOTH constexpr int box_line_a(const Config& c) { return a_is_k_major() ? kDepth : panel_of(c.bm); }
 HONE_BOTH constexpr int box_line_b(const Config& c) { return b_is_k_major() ? kDepth : panel_of(c.bn); }
-/// Columns of b that are loaded: whole panels.
+/// Rows of a and columns of b that are loaded: whole panels.
+HONE_BOTH constexpr int loaded_rows(const Config& c) { return a_is_k_major() ? c.bm : round_up(c.bm, panel_of(c.bm)); }
 HONE_BOTH constexpr int loaded_columns(const Config& c) { return b_is_k_major() ? c.bn : round_up(c.bn, panel_of(c.bn)); }
-HONE_BOTH constexpr int stage_bytes(const Config& c) { return (c.bm + loaded_columns(c)) * kDepth * 2; }
-/// Bytes from one row to the next in shared memory where rows of out begin anywhere: one word more than a row has.
-HONE_BOTH constexpr int pitch_anywhere(const Config& c) { return c.bn * 2 + 16; }
-/// Columns of a panel of out that TMA stores.
+HONE_BOTH constexpr int stage_bytes(const Config& c) { return (loaded_rows(c) + loaded_columns(c)) * kDepth * 2; }
+/// Columns of out that a warp writes in one row where rows begin anywhere: if swapped, each warp writes rows of a warpgroup's columns.
+HONE_BOTH constexpr int columns_anywhere(const Config& c) { return c.swapped ? rows_of(c) : c.bn; }
+/// Bytes from one row to the next in shared memory there: one word more than a row has.
+HONE_BOTH constexpr int pitch_anywhere(const Config& c) { return columns_anywhere(c) * 2 + 16; }
+/// Columns and rows of a panel of out that TMA stores.
 HONE_BOTH constexpr int panel_out(const Config& c) { return c.bn % 64 == 0 ? 64 : 32; }
-/// Staging for out: two panels of 64 rows for each consumer, one of which TMA stores while the other is written; eight rows for each warp
-/// where rows begin anywhere.
+HONE_BOTH constexpr int panel_rows(const Config& c) {
+  return !c.swapped || c.bm % 64 == 0 ? 64 : c.bm % 48 == 0 ? 48 : c.bm % 32 == 0 ? 32 : 16;
+}
+/// Staging for out: two panels for each consumer, one of which TMA stores while the other is written; eight rows for each warp where rows
+/// begin anywhere.
 HONE_BOTH constexpr int staging_bytes(const Config& c) {
-  return c.staged ? c.consumers * 2 * panel_out(c) * 128 : c.repack > 0 ? c.consumers * 32 * pitch_anywhere(c) : 0;
+  return c.staged ? c.consumers * 2 * panel_out(c) * panel_rows(c) * 2 : c.repack > 0 ? c.consumers * 32 * pitch_anywhere(c) : 0;
 }
 /// All shared memory: 1024 bytes more to align it to 1024, and 256 for mbarriers.
 HONE_BOTH constexpr int shared_bytes(const Config& c) { return 1024 + c.stages * stage_bytes(c) + staging_bytes(c) + 256; }
@@ -96,11 +111,7 @@ HONE_BOTH constexpr int box_a(const Config& c) { return (a_is_k_major() ? c.bm :
 HONE_BOTH constexpr int box_b(const Config& c) { return (b_is_k_major() ? c.bn : kDepth) / c.cluster_m; }
 
 HONE_BOTH constexpr long tiles_m(Problem p, const Config& c) { return round_up(row_tiles_of(p, c), (long)c.cluster_m); }
-/// Columns of tiles that are so wide.
-HONE_BOTH constexpr long tiles_across(Problem p, const Config& c, int bn) {
-  return round_up(ceil_div(main_n(p, c), (long)bn), (long)c.cluster_n);
-}
-HONE_BOTH constexpr long tiles_n(Problem p, const Config& c) { return tiles_across(p, c, c.bn); }
+HONE_BOTH constexpr long tiles_n(Problem p, const Config& c) { return round_up(ceil_div(main_n(p, c), (long)c.bn), (long)c.cluster_n); }
 HONE_BOTH constexpr long steps_of(Problem p, const Config& c) { return ceil_div(p.k + (classes_of(p, c) > 1 ? 7 : 0), (long)kDepth); }
 /// Tiles of a cluster.
 HONE_BOTH constexpr long tiles_of(Problem p, const Config& c) { return tiles_m(p, c) * tiles_n(p, c) / sharers_of(c); }
@@ -114,14 +125,20 @@ constexpr long clusters_of(Config c, Device d) { return blocks_of(c, d) / cluste
 /// Whether no block has more than one tile.
 constexpr bool at_once(Problem p, Config c, Device d) { return tiles_of(p, c) <= clusters_of(c, d); }
 constexpr long rounds_of(Problem p, Config c, long blocks) { return ceil_div(tiles_of(p, c), max_of(1L, blocks / cluster_of(c))); }
-/// Columns that a block multiplies one after the other with tiles so wide: what the time is in proportion to.
-constexpr long columns_in_turn(Problem p, Config c, Device d, int bn) {
-  return bn * ceil_div(tiles_m(p, c) * tiles_across(p, c, bn) / sharers_of(c), max_of(1L, clusters_of(c, d)));
+/// Tiles of a cluster that are so wide.
+constexpr long tiles_with(Problem p, Config c, long width) {
+  return (c.swapped ? round_up(ceil_div(p.m, width), (long)c.cluster_m) * tiles_n(p, c)
+                    : tiles_m(p, c) * round_up(ceil_div(main_n(p, c), width), (long)c.cluster_n)) /
+         sharers_of(c);
+}
+/// Columns (rows, if swapped) that a block multiplies one after the other with tiles so wide: what the time is in proportion to.
+constexpr long lines_in_turn(Problem p, Config c, Device d, int width) {
+  return width * ceil_div(tiles_with(p, c, width), max_of(1L, clusters_of(c, d)));
 }
 /// Elements of out that a multiprocessor computes one after the other. To split the last round takes a second pass, 2 us or 6 million
 /// products of a multiprocessor.
 constexpr long elements_in_turn(Problem p, Config c, Device d) {
-  const long all = columns_in_turn(p, c, d, c.bn) * c.bm * c.residency / c.cluster_k;
+  const long all = lines_in_turn(p, c, d, width_of(c)) * height_of(c) * c.residency / c.cluster_k;
   return c.split == 1 ? all : all - (c.bn - c.bn / c.split) * c.bm + 6000000 / p.k;
 }
 /// The same for tiles of 128 rows and so many columns.
@@ -130,25 +147,26 @@ constexpr long elements_with(Problem p, Device d, long bn) {
 }
 /// Widths are multiples of so many columns where they may win: panels of lines along n that begin 32 bytes off a word of 64 are slow (with
 /// 144 columns 1536x1536x1536 took 16.4 us on an H200, with 160 13.5).
-constexpr int width_step() { return b_is_k_major() ? 16 : 32; }
+constexpr int width_step(const Config& c) { return wide_is_k_major(c) ? 16 : 32; }
 /// The least of the widths from 112 or 128 columns on.
-constexpr long least_elements(Problem p, Device d) {
+constexpr long least_elements(Problem p, const Config& c, Device d) {
   const long even = min_of(min_of(elements_with(p, d, 128), elements_with(p, d, 160)),
                            min_of(elements_with(p, d, 192), min_of(elements_with(p, d, 224), elements_with(p, d, 256))));
   const long odd = min_of(min_of(elements_with(p, d, 112), elements_with(p, d, 144)),
                           min_of(elements_with(p, d, 176), min_of(elements_with(p, d, 208), elements_with(p, d, 240))));
-  return width_step() == 32 ? even : min_of(even, odd);
+  return width_step(c) == 32 ? even : min_of(even, odd);
 }
 /// Whether the last round leaves so much of the device idle that other tiles take a sixteenth less, for problems that fill it.
 constexpr bool leaves_idle(Problem p, Config c, Device d) {
-  return p.m >= 512 && p.m * p.n >= 8192 * d.multiprocessors && 16 * elements_in_turn(p, c, d) > 17 * least_elements(p, d);
+  return p.m >= 512 && p.m * p.n >= 8192 * d.multiprocessors && 16 * elements_in_turn(p, c, d) > 17 * least_elements(p, c, d);
 }
 /// Whether a width between two multiples of 64 saves time: as much as the narrower one, 4 % beside the wider one, and a round of tiles
 /// beside the next narrower width.
 constexpr bool width_pays(Problem p, Config c, Device d) {
-  const long in_turn = columns_in_turn(p, c, d, c.bn), below = c.bn / 64 * 64;
-  return in_turn <= columns_in_turn(p, c, d, below) && 25 * in_turn <= 24 * columns_in_turn(p, c, d, below + 64) &&
-         in_turn / c.bn < columns_in_turn(p, c, d, c.bn - width_step()) / (c.bn - width_step());
+  const int width = width_of(c), below = width / 64 * 64, narrower = width - width_step(c);
+  const long in_turn = lines_in_turn(p, c, d, width);
+  return in_turn <= lines_in_turn(p, c, d, below) && 25 * in_turn <= 24 * lines_in_turn(p, c, d, below + 64) &&
+         in_turn / width < lines_in_turn(p, c, d, narrower) / narrower;
 }
 /// Twice the tiles, in proportion to how small they are.
 constexpr long small_tiles(Problem p, const Config& c) { return 2 * tiles_of(p, c) * sharers_of(c) * 4096 / (c.bm * c.bn); }
@@ -165,8 +183,8 @@ HONE_BOTH constexpr long work_of(Problem p, const Config& c, long rest) { return
 constexpr long grid_of(Problem p, Config c, Device d) {
   return min_of(clusters_of(c, d), work_of(p, c, rest_of(p, c, clusters_of(c, d)))) * cluster_of(c);
 }
-/// Floats from one row of sums in shared memory to the next: 8 more than it needs, against bank conflicts.
-HONE_BOTH constexpr int pitch_of(const Config& c) { return c.bn + 8; }
+/// Floats from one row of sums in shared memory to the next: 8 or 4 more than it needs, against bank conflicts.
+HONE_BOTH constexpr int pitch_of(const Config& c) { return c.bn + (c.swapped ? 4 : 8); }
 /// Elements from one line of a copy to the next: lines of boxes, 128 bytes, are lines of L2.
 HONE_BOTH constexpr long padded(long line) { return round_up(line, 64L); }
 HONE_BOTH constexpr bool aligned(Problem p) { return line_a(p) % 8 == 0 && line_b(p) % 8 == 0 && p.n % 8 == 0; }

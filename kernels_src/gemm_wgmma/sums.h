@@ -9,13 +9,13 @@ HONE_DEVICE hopper::u32 pair_of(float low, float high) {
 
 template <class T, Config c>
 struct Sums {
-  static constexpr int kProducts = rows_of(c) / 64;  // one above the other
+  static constexpr int kProducts = rows_of(c) / 64;  // one above the other; side by side, if swapped
   Problem p;
   SharedLayout<c> layout;
   int rank, group, thread;  // rank of the block in the cluster, consumer of the block, thread of the warpgroup
-  float values[kProducts][c.bn / 2];
+  float values[kProducts][width_of(c) / 2];
 
-  /// The first row, in the tile, of this thread's part of product i.
+  /// The first row (column, if swapped), in the tile, of this thread's part of product i; the first one of the warpgroup.
   HONE_DEVICE int row_of(int i) const { return first_row() + i * 64 + thread / 32 * 16 + thread % 32 / 4; }
   HONE_DEVICE int first_row() const { return c.pingpong ? 0 : group * rows_of(c); }
 
@@ -38,24 +38,28 @@ struct Sums {
     hopper::named_barrier_sync(1 + group, 128);
   }
 
-  /// The descriptor of b. With panels of 32 columns lines have 64 bytes, and so has the swizzle.
-  HONE_DEVICE hopper::u64 descriptor_b(int stage) const {
-    constexpr int kLine = box_line_b(c) * 2;
-    const hopper::u64 wide = hopper::matrix_descriptor(layout.b(stage), b_is_k_major() ? 16 : kDepth * kLine, 8 * kLine);
+  /// The descriptor of the operand that may have any width. With panels of 32 lines have 64 bytes, and so has the swizzle.
+  HONE_DEVICE hopper::u64 descriptor_wide(int stage) const {
+    constexpr int kLine = 2 * (c.swapped ? box_line_a(c) : box_line_b(c));
+    const hopper::u64 wide =
+        hopper::matrix_descriptor(c.swapped ? layout.a(stage) : layout.b(stage), wide_is_k_major(c) ? 16 : kDepth * kLine, 8 * kLine);
     return kLine == 128 ? wide : wide ^ (hopper::u64)3 << 62;  // layout 2 instead of 1
   }
 
   /// Multiplies the operands of a stage. 16 of k are 32 bytes of lines along k, or 16 lines.
   HONE_DEVICE void multiply(int stage, bool first) {
-    constexpr int kPanel = kDepth * 128, kStepA = a_is_k_major() ? 32 : 2048, kStepB = b_is_k_major() ? 32 : 32 * box_line_b(c);
-    const hopper::u64 a = hopper::matrix_descriptor(layout.a(stage) + first_row() * 128, a_is_k_major() ? 16 : kPanel, 1024);
-    const hopper::u64 b = descriptor_b(stage);
+    constexpr bool kHighAlongK = high_is_k_major(c), kWideAlongK = wide_is_k_major(c);
+    constexpr int kPanel = kDepth * 128, kLine = 2 * (c.swapped ? box_line_a(c) : box_line_b(c));
+    constexpr int kStepHigh = kHighAlongK ? 32 : 16 * 128, kStepWide = kWideAlongK ? 32 : 16 * kLine;
+    const hopper::u64 high =
+        hopper::matrix_descriptor((c.swapped ? layout.b(stage) : layout.a(stage)) + first_row() * 128, kHighAlongK ? 16 : kPanel, 1024);
+    const hopper::u64 wide = descriptor_wide(stage);
 #pragma unroll
     for (int k = 0; k < kDepth / 16; ++k) {
 #pragma unroll
       for (int i = 0; i < kProducts; ++i) {
-        product<T, c.bn, !a_is_k_major(), !b_is_k_major()>(values[i], a + (k * kStepA + i * 64 * 128) / 16, b + k * kStepB / 16,
-                                                             !first || k > 0);
+        product<T, width_of(c), !kHighAlongK, !kWideAlongK>(values[i], high + (k * kStepHigh + i * 64 * 128) / 16,
+                                                            wide + k * kStepWide / 16, !first || k > 0);
       }
     }
   }

@@ -1,11 +1,12 @@
 #pragma once
-// Products of the widths that hopper::wgmma lacks: 80 to 240 columns in steps of 16.
+// Products of the widths that hopper::wgmma lacks: 16 to 240 columns in steps of 16.
 
 #if defined(HONE_HOPPER)
 // The operands of the instruction: HONE_NAMES_40 is "%0, ... %39", HONE_SUMS_40 its 40 sums. Each list goes on where a shorter one ends.
-#define HONE_NAMES_40                                                                          \
-  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, " \
-  "%20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39"
+#define HONE_NAMES_8 "%0, %1, %2, %3, %4, %5, %6, %7"
+#define HONE_NAMES_16 HONE_NAMES_8 ", %8, %9, %10, %11, %12, %13, %14, %15"
+#define HONE_NAMES_24 HONE_NAMES_16 ", %16, %17, %18, %19, %20, %21, %22, %23"
+#define HONE_NAMES_40 HONE_NAMES_24 ", %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39"
 #define HONE_NAMES_48 HONE_NAMES_40 ", %40, %41, %42, %43, %44, %45, %46, %47"
 #define HONE_NAMES_56 HONE_NAMES_48 ", %48, %49, %50, %51, %52, %53, %54, %55"
 #define HONE_NAMES_64 HONE_NAMES_56 ", %56, %57, %58, %59, %60, %61, %62, %63"
@@ -19,7 +20,10 @@
 #define HONE_EIGHT(i)                                                                                                              \
   "+f"(sums[i]), "+f"(sums[i + 1]), "+f"(sums[i + 2]), "+f"(sums[i + 3]), "+f"(sums[i + 4]), "+f"(sums[i + 5]), "+f"(sums[i + 6]), \
       "+f"(sums[i + 7])
-#define HONE_SUMS_40 HONE_EIGHT(0), HONE_EIGHT(8), HONE_EIGHT(16), HONE_EIGHT(24), HONE_EIGHT(32)
+#define HONE_SUMS_8 HONE_EIGHT(0)
+#define HONE_SUMS_16 HONE_SUMS_8, HONE_EIGHT(8)
+#define HONE_SUMS_24 HONE_SUMS_16, HONE_EIGHT(16)
+#define HONE_SUMS_40 HONE_SUMS_24, HONE_EIGHT(24), HONE_EIGHT(32)
 #define HONE_SUMS_48 HONE_SUMS_40, HONE_EIGHT(40)
 #define HONE_SUMS_56 HONE_SUMS_48, HONE_EIGHT(48)
 #define HONE_SUMS_64 HONE_SUMS_56, HONE_EIGHT(56)
@@ -37,7 +41,13 @@
                : HONE_SUMS_##count                                                                                                \
                : "l"(a), "l"(b), "r"((int)accumulate), "n"((int)transposed_a), "n"((int)transposed_b))
 #define HONE_PRODUCTS(type)                                \
-  if constexpr (n == 80) {                                 \
+  if constexpr (n == 16) {                                 \
+    HONE_PRODUCT(16, type, 8, 8, 9, 10, 11, 12);           \
+  } else if constexpr (n == 32) {                          \
+    HONE_PRODUCT(32, type, 16, 16, 17, 18, 19, 20);        \
+  } else if constexpr (n == 48) {                          \
+    HONE_PRODUCT(48, type, 24, 24, 25, 26, 27, 28);        \
+  } else if constexpr (n == 80) {                          \
     HONE_PRODUCT(80, type, 40, 40, 41, 42, 43, 44);        \
   } else if constexpr (n == 96) {                          \
     HONE_PRODUCT(96, type, 48, 48, 49, 50, 51, 52);        \

@@ -110,7 +110,7 @@ struct SharedLayout {
     barriers = base + c.stages * stage_bytes(c) + staging_bytes(c);
   }
   HONE_DEVICE hopper::u32 a(int stage) const { return base + stage * stage_bytes(c); }
-  HONE_DEVICE hopper::u32 b(int stage) const { return a(stage) + c.bm * kDepth * 2; }
+  HONE_DEVICE hopper::u32 b(int stage) const { return a(stage) + loaded_rows(c) * kDepth * 2; }
   HONE_DEVICE hopper::u32 staging() const { return base + c.stages * stage_bytes(c); }
   HONE_DEVICE hopper::u32 full(int stage) const { return barriers + stage * 8; }                   // the stage has been loaded
   HONE_DEVICE hopper::u32 empty(int stage) const { return barriers + (c.stages + stage) * 8; }     // the stage may be loaded again

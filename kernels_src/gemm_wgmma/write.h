@@ -131,12 +131,40 @@ HONE_DEVICE void write_ends(const Sums<T, c>& sums, T* out, const Rows& rows, in
   }
 }
 
+/// Writes eight rows that a warp finds in shared memory, in words of 16 bytes in long runs, because writes to parts of a sector are slow.
+template <class T, Config c>
+HONE_DEVICE void write_rows(const Sums<T, c>& sums, T* out, const Rows& rows, int width, hopper::u32 from) {
+  constexpr int kWords = columns_anywhere(c) / 8, kRows = kWords > 16 ? 1 : kWords > 8 ? 2 : 4;  // words of a row; rows of one access
+  const int lane = sums.thread % 32, of_row = lane / kWords, word = lane % kWords;
+  hopper::u32 words[8 / kRows][4];  // all loads start before the first store
+#pragma unroll
+  for (int i = 0; i < 8 / kRows; ++i) {
+    const int row = (i * kRows + of_row) % 8;
+    hopper::load_words(words[i][0], words[i][1], words[i][2], words[i][3], from + row * pitch_anywhere(c) + word * 16);
+  }
+#pragma unroll
+  for (int i = 0; i < 8 / kRows; ++i) {
+    const int row = i * kRows + of_row, begin = rows.begin(row);
+    if (rows.has(row) && of_row < kRows && word * 8 >= begin && word * 8 + 8 <= begin + width) {
+      store_global(reinterpret_cast<unsigned*>(out + (rows.at_row(row) - begin + word * 8)),
+                   Vector<unsigned, 4>{words[i][0], words[i][1], words[i][2], words[i][3]});
+    }
+  }
+  write_ends<T, c>(sums, out, rows, width, from);
+}
+
+/// Stores two neighbours of a row to shared memory, at a multiple of 2 bytes.
+HONE_DEVICE void store_halves(hopper::u32 to, hopper::u32 pair) {
+  hopper::store_half(to, (hopper::u16)pair);
+  hopper::store_half(to + 2, (hopper::u16)(pair >> 16));
+}
+
 /// Writes a tile whose rows begin anywhere. A warp stores eight rows to shared memory, each as far behind a multiple of 16 bytes as it is
-/// in out, then writes them in words of 16 bytes in long runs, because writes to parts of a sector are slow.
+/// in out, then writes them.
 template <class T, Config c>
 HONE_DEVICE void write_anywhere(const Sums<T, c>& sums, T* out, const Work& work) {
-  constexpr int kWords = c.bn / 8, kRows = kWords > 16 ? 1 : kWords > 8 ? 2 : 4;  // words of a row; rows of one access of a warp
-  const int lane = sums.thread % 32, of_row = lane / kWords, word = lane % kWords;
+  constexpr int kWords = c.bn / 8;  // of a row
+  const int lane = sums.thread % 32;
   const int width = (int)min_of(main_n(sums.p, c) - (long)work.column_tile * c.bn, (long)c.bn);
   const hopper::u32 mine = sums.layout.staging() + (sums.group * 4 + sums.thread / 32) * (8 * pitch_anywhere(c));
   const bool by_pairs = sums.p.n % 2 == 0;  // rows begin at pairs
@@ -151,27 +179,10 @@ HONE_DEVICE void write_anywhere(const Sums<T, c>& sums, T* out, const Work& work
       for (int j = 0; j < kWords; ++j) store_shared(to + j * 16, pair_of<T>(s[4 * j], s[4 * j + 1]));
     } else {
 #pragma unroll
-      for (int j = 0; j < kWords; ++j) {
-        hopper::store_half(to + j * 16, T(s[4 * j]).bits);
-        hopper::store_half(to + j * 16 + 2, T(s[4 * j + 1]).bits);
-      }
+      for (int j = 0; j < kWords; ++j) store_halves(to + j * 16, pair_of<T>(s[4 * j], s[4 * j + 1]));
     }
     __syncwarp();
-    hopper::u32 words[8 / kRows][4];  // all loads start before the first store
-#pragma unroll
-    for (int i = 0; i < 8 / kRows; ++i) {
-      const int row = (i * kRows + of_row) % 8;
-      hopper::load_words(words[i][0], words[i][1], words[i][2], words[i][3], mine + row * pitch_anywhere(c) + word * 16);
-    }
-#pragma unroll
-    for (int i = 0; i < 8 / kRows; ++i) {
-      const int row = i * kRows + of_row, begin = rows.begin(row);
-      if (rows.has(row) && of_row < kRows && word * 8 >= begin && word * 8 + 8 <= begin + width) {
-        store_global(reinterpret_cast<unsigned*>(out + (rows.at_row(row) - begin + word * 8)),
-                     Vector<unsigned, 4>{words[i][0], words[i][1], words[i][2], words[i][3]});
-      }
-    }
-    write_ends<T, c>(sums, out, rows, width, mine);
+    write_rows(sums, out, rows, width, mine);
   }
 }
 

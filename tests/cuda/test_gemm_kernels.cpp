@@ -211,6 +211,44 @@ TEST_CASE("clusters of four and of eight blocks share what they load") {
   }
 }
 
+TEST_CASE("where a and b are swapped, tiles have any multiple of 16 rows, in each layout and each way to write them") {
+  const KernelSpec& spec = **find_builtin_kernel("gemm_wgmma");
+  const DeviceInfo hopper = large("sm_90a", 90);
+  const auto compiler = cuda_plugin().compiler(hopper);
+  const char* const whole[] = {"bm=48,bn=128,consumers=2,stages=4,staged=true", "bm=16,bn=64,consumers=1,stages=8,staged=false",
+                               "bm=112,bn=128,consumers=2,pingpong=true,stages=4,staged=true",
+                               "bm=224,bn=128,consumers=2,stages=4,cluster_k=4,staged=false",
+                               "bm=32,bn=256,consumers=1,stages=3,cluster_n=4,staged=false"};
+  const char* const ragged[] = {"bm=48,bn=256,consumers=2,stages=4,staged=false,repack=1",
+                                "bm=16,bn=64,consumers=1,stages=8,staged=false,repack=1"};
+  const auto check = [&](const char* configuration_text, const Shape& shape) {
+    const Problem problem = make_problem(spec, DType::kBF16, shape).value();
+    const Configuration configuration =
+        parse_configuration(spec.parameters, fmt::format("{},swapped=true,raster=16", configuration_text)).value();
+    CAPTURE(text(problem.shape));
+    CAPTURE(text(spec.parameters, configuration));
+    CHECK(space_of(spec, problem, hopper)->contains(configuration));
+    const auto plan = plan_launch(spec, problem, configuration, hopper);
+    REQUIRE_MESSAGE(plan.ok(), plan.error().message);
+    if (compiler) {
+      const auto compiled = compile(**compiler, spec, {configuration}, DType::kBF16, problem.shape);
+      REQUIRE_MESSAGE(compiled[0].ok(), compiled[0].error().message);
+      CHECK(static_reject(*plan, compiled[0]->resources, hopper) == "");
+    }
+  };
+  for (std::int64_t layout = 1; layout <= 4; ++layout) {
+    for (const char* configuration : whole) {
+      check(configuration, Shape{{"m", 672}, {"n", 912}, {"k", 1024}, {"layout", layout}, {"terms", layout}, {"activation", 5 - layout}});
+    }
+    for (const char* configuration : ragged) {
+      check(configuration, Shape{{"m", 33}, {"n", 777}, {"k", 511}, {"layout", layout}, {"terms", 5 - layout}});
+    }
+  }
+  if (!compiler) {
+    hone::tests::skip("nvrtc", compiler.error().message);
+  }
+}
+
 TEST_CASE("blocks of a cluster share a sum of warps over k on Hopper, not before") {
   const KernelSpec& spec = **find_builtin_kernel("gemm_mma");
   const Problem problem = make_problem(spec, DType::kBF16, Shape{{"m", 16}, {"n", 4096}, {"k", 4096}}).value();
