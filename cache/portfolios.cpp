@@ -12,6 +12,21 @@ Result<std::int64_t> SqlStore::put_portfolio(const PortfolioKey& key, const std:
   const std::lock_guard lock(mutex_);
   return written([&]() -> Result<std::int64_t> {
     HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
+    HONE_ASSIGN(
+        Statement same,
+        database().prepare("SELECT generation, CASE WHEN statics = ?4 AND shapes = ?5 AND input_profile = ?6 AND objective = ?7 AND "
+                           "accuracy_bound = ?8 AND timing_profile = ?9 AND text = ?10 THEN 1 ELSE 0 END FROM portfolio WHERE "
+                           "operation = ?1 AND dtype = ?2 AND device = ?3 ORDER BY generation DESC, 2 DESC LIMIT 1"));
+    same.text(key.operation).text(key.dtypes).text(key.device).text(key.statics).text(key.range);
+    bind_purpose(same, key.purpose);
+    same.text(text);
+    HONE_ASSIGN(const bool stands, same.step(kDoing));
+    if (stands) {
+      const std::int64_t standing = same.read_integer();
+      if (same.read_integer() != 0) {
+        return standing;
+      }
+    }
     HONE_ASSIGN(const std::int64_t generation,
                 begin_generation(fmt::format("portfolio of {} {} for {}", key.operation, key.dtypes, key.device)));
     HONE_ASSIGN(Statement insert, database().prepare("INSERT INTO portfolio (operation, dtype, device, statics, shapes, input_profile, "

@@ -258,7 +258,7 @@ class PortfolioSession {
                                                                                 : ": " + report_.failures.front())};
     }
     report_.portfolio = knowledge_.finished();
-    report_.portfolio.seconds = elapsed();
+    report_.portfolio.seconds = trials_.trials() > 0 ? elapsed() : knowledge_.earlier_seconds();  // else what stands stays as it is
     report_.portfolio.trials = trials();
     HONE_ASSIGN(report_.generation, store_.put_portfolio(knowledge_.key(), text(report_.portfolio)));
     HONE_ASSIGN(report_.code_bytes, code_bytes(report_.portfolio, *request_.operation, request_.common.device.info, store_));

@@ -124,9 +124,13 @@ void PortfolioTable::add(const Portfolio& earlier, const std::function<std::opti
 }
 
 void PortfolioTable::make_row(Place& place) {
-  Row row{place.shape, place.best_of_earlier_us, 0.0, {}, {}};
+  Row row{place.shape, 0.0, 0.0, {}, {}};
   for (const auto& [column, measured] : place.times) {
     row.best_us = measured.us && (row.best_us == 0.0 || *measured.us < row.best_us) ? *measured.us : row.best_us;
+  }
+  const double earlier_us = place.best_of_earlier_us;
+  if (earlier_us > 0.0 && (row.best_us == 0.0 || earlier_us < kept_us(row.best_us))) {  // else it is this one, rounded
+    row.best_us = earlier_us;
   }
   if (row.best_us == 0.0 && place.row) {
     row.best_us = rows_[*place.row].best_us;  // what was right has failed since

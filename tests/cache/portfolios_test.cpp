@@ -21,3 +21,23 @@ TEST_CASE("portfolios are found for dtypes, or for any") {
   key.operation = "layernorm";
   CHECK(must(store->find_portfolios(key)).empty());
 }
+
+TEST_CASE("a portfolio that stands already is no change") {
+  Directory directory;
+  auto store = must_open(directory.store());
+  PortfolioKey key;
+  key.operation = "softmax";
+  key.device = "NVIDIA H200";
+  key.dtypes = "f32";
+  const std::int64_t first = must(store->put_portfolio(key, "a"));
+  CHECK(must(store->put_portfolio(key, "a")) == first);
+  CHECK(must(store->generation()) == first);
+  const std::int64_t second = must(store->put_portfolio(key, "b"));
+  CHECK(second > first);
+  CHECK(must(store->put_portfolio(key, "a")) > second);  // what stood before is a change again
+  PortfolioKey narrow = key;
+  narrow.range = "m=1..8";
+  const std::int64_t third = must(store->put_portfolio(narrow, "a"));
+  CHECK(third > second);
+  CHECK(must(store->put_portfolio(key, "a")) > third);  // the newest one serves what several hold
+}

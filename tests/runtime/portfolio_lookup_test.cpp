@@ -92,6 +92,7 @@ TEST_CASE("a member that is not legal for a problem is passed over") {
 TEST_CASE("a portfolio is replaced, and its generation grows") {
   PortfolioFixture fixture;
   const std::int64_t first = fixture.put();
+  std::swap(fixture.made.members[0], fixture.made.members[1]);
   const std::int64_t second = fixture.put();
   CHECK(second > first);
   CHECK(fixture.store->portfolios()->size() == 1);

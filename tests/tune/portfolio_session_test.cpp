@@ -142,6 +142,19 @@ TEST_CASE("what came with Hone is not stored where nothing was measured") {
   CHECK(fixture.portfolios_in(*second) == 0);
 }
 
+TEST_CASE("a run whose budget is spent changes nothing") {
+  RangeFixture fixture;
+  const auto store = fixture.store("spent.db");
+  const Result<PortfolioReport> first = fixture.run(*store, 60);
+  REQUIRE_MESSAGE(first.ok(), first.error().message);
+  const Result<PortfolioReport> again = fixture.run(*store, 60);
+  REQUIRE_MESSAGE(again.ok(), again.error().message);
+  CHECK(again->measured == 0);
+  CHECK(again->generation == first->generation);
+  CHECK(text(again->portfolio) == text(first->portfolio));
+  CHECK(fixture.run(*store, 90)->generation > first->generation);
+}
+
 TEST_CASE("members are compared at shapes that were measured before, which are no new points") {
   RangeFixture fixture(wide_source());
   fixture.request.range = parse_range(fixture.spec(), "n=61..67").value();
