@@ -12,11 +12,11 @@ Result<std::int64_t> SqlStore::put_portfolio(const PortfolioKey& key, const std:
   const std::lock_guard lock(mutex_);
   return written([&]() -> Result<std::int64_t> {
     HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
-    HONE_ASSIGN(
-        Statement same,
-        database().prepare("SELECT generation, CASE WHEN statics = ?4 AND shapes = ?5 AND input_profile = ?6 AND objective = ?7 AND "
-                           "accuracy_bound = ?8 AND timing_profile = ?9 AND text = ?10 THEN 1 ELSE 0 END FROM portfolio WHERE "
-                           "operation = ?1 AND dtype = ?2 AND device = ?3 ORDER BY generation DESC, 2 DESC LIMIT 1"));
+    HONE_ASSIGN(Statement same,
+                database().prepare(
+                    "SELECT generation, CASE WHEN shapes = ?5 AND text = ?10 THEN 1 ELSE 0 END FROM portfolio WHERE operation = ?1 "
+                    "AND dtype = ?2 AND device = ?3 AND statics = ?4 AND input_profile = ?6 AND objective = ?7 AND accuracy_bound = ?8 "
+                    "AND timing_profile = ?9 ORDER BY generation DESC, 2 DESC LIMIT 1"));
     same.text(key.operation).text(key.dtypes).text(key.device).text(key.statics).text(key.range);
     bind_purpose(same, key.purpose);
     same.text(text);

@@ -315,7 +315,8 @@ void read_shipped_portfolios(const KernelSpec& spec, const Problem& like, const 
   }
 }
 
-std::vector<Configuration> shipped_proposals(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, std::size_t most) {
+std::vector<Configuration> shipped_proposals(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, std::size_t most,
+                                             const std::function<bool(const Configuration&)>& wanted) {
   const std::array<Implementation, 1> only{Implementation{&spec, problem}};
   const LookupRequest request{only, device};
   const auto difference_of = [&](const ShippedPortfolio* one) { return request.difference(one->head()); };
@@ -337,8 +338,8 @@ std::vector<Configuration> shipped_proposals(const KernelSpec& spec, const Probl
     for (const Opinion& opinion : shipped.rule().rank(ordered_as(shipped.portfolio().range, problem.shape), launches)) {
       const PortfolioMember& member = members[opinion.member];
       const Result<Configuration> configuration = parse_configuration(spec.parameters, member.configuration);
-      if (all.size() < most && member.kernel == spec.name && configuration && valid_for(spec, problem, device, *configuration) &&
-          std::ranges::find(all, *configuration) == all.end()) {
+      if (all.size() < most && member.kernel == spec.name && configuration && wanted(*configuration) &&
+          valid_for(spec, problem, device, *configuration) && std::ranges::find(all, *configuration) == all.end()) {
         all.push_back(*configuration);
       }
     }

@@ -234,7 +234,7 @@ class Store {
   /// Those of the key, whatever its STATIC fields and its range, the newest first. Without dtypes: those of all dtypes, one after another.
   virtual Result<std::vector<StoredPortfolio>> find_portfolios(const PortfolioKey& key) = 0;
   virtual Result<std::vector<StoredPortfolio>> portfolios() = 0;
-  /// Takes the place of what stands. Returns its generation, which is not a new one where the operation's newest portfolio is the same.
+  /// Takes the place of what stands. Returns its generation: no new one where it is the newest of the key's ranges already.
   virtual Result<std::int64_t> put_portfolio(const PortfolioKey& key, const std::string& text) = 0;
 
   virtual Result<void> put_compiled(const CompiledKey& key, const Compiled& compiled) = 0;

@@ -1,7 +1,6 @@
 #include "engine/tune/portfolio_proposals.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "engine/kernel/configuration_text.hpp"
 #include "engine/space/default_position.hpp"
@@ -15,7 +14,6 @@ constexpr std::size_t kNewShare = 4;  // one in so many may be one that came wit
                                       // many one that could not be tried where another won
 constexpr std::size_t kUntriedShare = 3;  // one in so many of a session's, of what was tried nowhere near
 constexpr std::size_t kNeighbours = 2;    // of these, one parameter away from the same one
-constexpr std::size_t kShipped = 64;      // of what came with Hone: that are looked at, of each kernel
 
 }  // namespace
 
@@ -134,21 +132,17 @@ std::vector<Configuration> PortfolioProposals::could_not_be_tried(const Portfoli
 }
 
 /// Of what came with Hone the best expected at a problem, of every kernel in turn, at most `most` that were measured at no shape of the
-/// range.
+/// range. Where all that is for such problems was, what is for similar ones: operands that lie otherwise, another type of the same size.
 std::vector<std::pair<std::string, Configuration>> PortfolioProposals::new_here(const Problem& problem, std::size_t most) const {
-  std::set<std::pair<std::string, std::string>> known;
-  for (const PortfolioMember& member : table_.columns()) {
-    known.emplace(member.kernel, member.configuration);
-  }
   std::vector<std::vector<std::pair<std::string, Configuration>>> by_kernel;
   std::size_t longest = 0;
   for (const KernelSpec* const spec : request_.operation->implementations) {
     std::vector<std::pair<std::string, Configuration>>& all = by_kernel.emplace_back();
+    const auto is_new = [&](const Configuration& one) { return !table_.find_column({spec->name, hone::text(spec->parameters, one)}); };
     const Result<Problem> own = problem_for(*spec, problem);
-    for (Configuration& one : own ? shipped_proposals(*spec, *own, request_.common.device.info, kShipped) : std::vector<Configuration>()) {
-      if (!known.contains({spec->name, hone::text(spec->parameters, one)})) {
-        all.emplace_back(spec->name, std::move(one));
-      }
+    for (Configuration& one :
+         own ? shipped_proposals(*spec, *own, request_.common.device.info, most, is_new) : std::vector<Configuration>()) {
+      all.emplace_back(spec->name, std::move(one));
     }
     longest = std::max(longest, all.size());
   }

@@ -247,9 +247,9 @@ class PortfolioSession {
 
   Result<PortfolioReport> finish() {
     if (knowledge_.has_own()) {
-      knowledge_.learn();
+      report_.portfolio = knowledge_.finished();
     }
-    if (!knowledge_.has_own() || knowledge_.portfolio().members.empty()) {
+    if (report_.portfolio.members.empty()) {
       if (stopped()) {
         return cancelled_early();
       }
@@ -257,7 +257,6 @@ class PortfolioSession {
                                                        report_.failures.empty() ? ": none fits the device, --largest and the budget"
                                                                                 : ": " + report_.failures.front())};
     }
-    report_.portfolio = knowledge_.finished();
     report_.portfolio.seconds = trials_.trials() > 0 ? elapsed() : knowledge_.earlier_seconds();  // else what stands stays as it is
     report_.portfolio.trials = trials();
     HONE_ASSIGN(report_.generation, store_.put_portfolio(knowledge_.key(), text(report_.portfolio)));

@@ -129,7 +129,7 @@ void PortfolioTable::make_row(Place& place) {
     row.best_us = measured.us && (row.best_us == 0.0 || *measured.us < row.best_us) ? *measured.us : row.best_us;
   }
   const double earlier_us = place.best_of_earlier_us;
-  if (earlier_us > 0.0 && (row.best_us == 0.0 || earlier_us < kept_us(row.best_us))) {  // else it is this one, rounded
+  if (earlier_us > 0.0 && (row.best_us == 0.0 || earlier_us < kept_us(row.best_us))) {  // what is equal is this one, rounded
     row.best_us = earlier_us;
   }
   if (row.best_us == 0.0 && place.row) {
@@ -150,6 +150,23 @@ void PortfolioTable::make_row(Place& place) {
     works_.push_back(place.work);
   }
   rows_[*place.row] = std::move(row);
+}
+
+void PortfolioTable::sort() {
+  std::vector<std::pair<Shape, std::size_t>> order;
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    order.emplace_back(rows_[i].shape, i);
+  }
+  std::ranges::sort(order);
+  std::vector<Row> rows;
+  std::vector<Work> works;
+  for (const auto& [shape, was] : order) {
+    places_.at(text(shape)).row = rows.size();
+    rows.push_back(std::move(rows_[was]));
+    works.push_back(works_[was]);
+  }
+  rows_ = std::move(rows);
+  works_ = std::move(works);
 }
 
 void PortfolioTable::set_floors() {

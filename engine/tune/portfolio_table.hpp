@@ -47,7 +47,7 @@ class PortfolioTable {
   void add(const Portfolio& earlier, const std::function<std::optional<There>(const Shape&)>& at);
 
   [[nodiscard]] const std::vector<PortfolioMember>& columns() const { return columns_; }
-  /// The shapes at which something was right, in the order in which something was. Until the next add().
+  /// The shapes at which something was right, in the order in which something was, or as sort() left them. Until the next add().
   [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
   /// By column: the shape at which it was nearest to the best, the first such one; nothing where it was nowhere right, or nowhere near.
   [[nodiscard]] std::vector<std::optional<Shape>> fastest_at() const;
@@ -56,6 +56,8 @@ class PortfolioTable {
   /// Whether it did something wrong at some shape.
   [[nodiscard]] bool is_wrong(std::size_t column) const { return wrong_.contains(column); }
   [[nodiscard]] bool holds(const Shape& shape) const { return places_.contains(text(shape)); }
+  /// Brings the rows into the order of their shapes, so that what is made of them does not depend on which was measured first.
+  void sort();
 
   /// At most so many columns: each in turn the one that brings the mean of the logarithms of the slowdowns down most, as long as that is
   /// more than a member is worth. Ties go to what was measured more often, then by name.

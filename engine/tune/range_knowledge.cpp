@@ -156,7 +156,9 @@ void RangeKnowledge::learn_as_set() {
   rule_.emplace(portfolio_);
 }
 
-Portfolio RangeKnowledge::finished() const {
+Portfolio RangeKnowledge::finished() {
+  table_.sort();
+  learn();
   Portfolio portfolio = portfolio_;
   table_.judge(portfolio, request_.most_members);
   portfolio.sources.clear();

@@ -37,7 +37,7 @@ class RangeKnowledge {
   /// With the settings that the rule has.
   void learn_as_set();
   /// The portfolio to keep, judged and thinned; the sources are those of its kernels.
-  [[nodiscard]] Portfolio finished() const;
+  [[nodiscard]] Portfolio finished();
 
   [[nodiscard]] const PortfolioKey& key() const { return key_; }
   /// Of earlier runs of the range.

@@ -39,5 +39,15 @@ TEST_CASE("a portfolio that stands already is no change") {
   narrow.range = "m=1..8";
   const std::int64_t third = must(store->put_portfolio(narrow, "a"));
   CHECK(third > second);
-  CHECK(must(store->put_portfolio(key, "a")) > third);  // the newest one serves what several hold
+  const std::int64_t fourth = must(store->put_portfolio(key, "a"));
+  CHECK(fourth > third);  // the newest one serves what several hold
+  PortfolioKey other = key;
+  other.statics = "layout=2";
+  must(store->put_portfolio(other, "a"));
+  other = key;
+  other.purpose.accuracy_bound = "relative=1e-3";
+  must(store->put_portfolio(other, "a"));
+  CHECK(must(store->put_portfolio(key, "a")) == fourth);            // these serve other problems
+  const std::int64_t back = must(store->roll_back(third - 1, ""));  // of several ranges in one generation
+  CHECK(must(store->put_portfolio(key, "a")) == back);
 }

@@ -72,6 +72,32 @@ TEST_CASE("where no portfolio is for such problems, one for the most similar one
   CHECK(chosen(DType::kF16).prediction->made_for.empty());
 }
 
+TEST_CASE("proposals that are wanted come from similar problems where all that is for the problem's own is known") {
+  PortfolioFixture fixture;
+  const Problem problem = make_problem(fixture.spec, DType::kF16, {{"rows", 30}, {"cols", 64}}).value();
+  const auto proposed = [&](const std::string& known) {
+    std::vector<std::string> all;
+    for (const Configuration& one : shipped_proposals(fixture.spec, problem, fixture.device, 4, [&](const Configuration& configuration) {
+           return text(fixture.spec.parameters, configuration) != known;
+         })) {
+      all.push_back(text(fixture.spec.parameters, one));
+    }
+    return all;
+  };
+  fixture.made.dtypes = "bf16";
+  const Shipped similar(fixture.made);
+  fixture.made.dtypes = "f16";
+  fixture.made.members.pop_back();
+  for (PortfolioPoint& point : fixture.made.points) {
+    std::erase_if(point.cells, [](const PortfolioCell& cell) { return cell.member > 0; });
+  }
+  const std::string only = fixture.made.members.front().configuration;
+  const Shipped own(fixture.made);
+  const ReplacedShippedPortfolios both(std::array{similar.span(), own.span()});
+  CHECK(proposed("") == std::vector<std::string>{only});
+  CHECK(proposed(only) == std::vector<std::string>{only == fixture.few ? fixture.many : fixture.few});
+}
+
 TEST_CASE("of a store's portfolios that for the most similar problems serves where none is for such") {
   PortfolioFixture fixture;
   const KernelSpec& spec = *find_builtin_kernel("gemm").value();

@@ -56,6 +56,16 @@ class RangeFixture {
     request.budget = {.seconds = std::nullopt, .trials = trials};
     return tune(request, store, builtin_registry());
   }
+  /// Another kernel for the same.
+  void add_kernel() {
+    std::string source = test::kTwice;
+    for (std::size_t at = source.find("twice"); at != std::string::npos; at = source.find("twice", at)) {
+      source.replace(at, 5, "again");
+    }
+    std::ofstream(folder_ / "again.cu") << source;
+    other_ = read_kernel_file(folder_ / "again.cu").value();
+    operation_.implementations.push_back(&other_);
+  }
   [[nodiscard]] const KernelSpec& spec() const { return spec_; }
   [[nodiscard]] std::size_t portfolios_in(Store& store) const { return store.portfolios().value().size(); }
 
@@ -63,7 +73,7 @@ class RangeFixture {
 
  private:
   fs::path folder_;
-  KernelSpec spec_;
+  KernelSpec spec_, other_;
   Operation operation_;
 };
 
@@ -142,17 +152,28 @@ TEST_CASE("what came with Hone is not stored where nothing was measured") {
   CHECK(fixture.portfolios_in(*second) == 0);
 }
 
-TEST_CASE("a run whose budget is spent changes nothing") {
+TEST_CASE("a run whose budget is spent changes nothing, whatever was measured first") {
   RangeFixture fixture;
-  const auto store = fixture.store("spent.db");
-  const Result<PortfolioReport> first = fixture.run(*store, 60);
-  REQUIRE_MESSAGE(first.ok(), first.error().message);
-  const Result<PortfolioReport> again = fixture.run(*store, 60);
-  REQUIRE_MESSAGE(again.ok(), again.error().message);
-  CHECK(again->measured == 0);
-  CHECK(again->generation == first->generation);
-  CHECK(text(again->portfolio) == text(first->portfolio));
-  CHECK(fixture.run(*store, 90)->generation > first->generation);
+  const auto before = fixture.store("before.db"), store = fixture.store("spent.db");
+  const test::Shipped shipped(fixture.run(*before, 24).value().portfolio);
+  fixture.add_kernel();
+  for (const bool goes_on : {false, true}) {
+    CAPTURE(goes_on);
+    std::vector<std::span<const unsigned char>> came;
+    if (goes_on) {
+      came.push_back(shipped.span());
+    }
+    const ReplacedShippedPortfolios replaced(came);
+    const std::int64_t trials = goes_on ? 120 : 60;
+    const Result<PortfolioReport> first = fixture.run(*store, trials);
+    REQUIRE_MESSAGE(first.ok(), first.error().message);
+    const Result<PortfolioReport> again = fixture.run(*store, trials);
+    REQUIRE_MESSAGE(again.ok(), again.error().message);
+    CHECK(again->measured == 0);
+    CHECK(again->generation == first->generation);
+    CHECK(text(again->portfolio) == text(first->portfolio));
+    CHECK(fixture.run(*store, trials + 30)->generation > first->generation);
+  }
 }
 
 TEST_CASE("members are compared at shapes that were measured before, which are no new points") {
