@@ -15,7 +15,7 @@ struct Problem {
 struct Config {
   // Rows of a block's tile: larger tiles read a and b less often, smaller ones are more. Multiples of 64 if not swapped.
   TUNE(16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256) int bm = 128;
-  TUNE(64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256) int bn = 256;  // columns: any multiple of 16 can save a round of tiles
+  TUNE(64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256) int bn = 256;  // columns: any multiple of 16 (64, if swapped) can save a round
   TUNE(false, true) bool swapped = false;    // an instruction multiplies 64 rows of a and any width of b, or, swapped, 64 columns of b and
                                              // any height of a: few rows fill a tile
   TUNE(1, 2) int consumers = 2;              // warpgroups that multiply: two hold larger tiles in their registers
@@ -47,7 +47,7 @@ template <class T>
 constexpr bool valid(Problem p, Config c, Device d) {
   if (d.compute_capability != 90) return false;                              // wgmma: Hopper alone
   if (c.pingpong && c.consumers != 2) return false;                          // two consumers take turns
-  if (rows_of(c) % 64 != 0) return false;                                    // a wgmma has 64 rows
+  if (lines_of(c) % 64 != 0) return false;                                   // a wgmma has 64 lines
   if (sums_of(c) + 16 * c.residency > registers_of(c, d)) return false;      // sums of products under way must be in registers
   if (c.residency > 1 && c.consumers > 1) return false;                      // setmaxnreg moves registers within a block
   if (shared_bytes(c) > d.shared_memory_per_block) return false;             // the device's limit
@@ -78,7 +78,7 @@ constexpr bool valid(Problem p, Config c, Device d) {
 // Learned on an H200 in November 2026, at the products of bench/vendor, in bf16.
 template <class T>
 constexpr bool likely(Problem p, Config c, Device d) {
-  if (rows_of(c) > 128) return false;                                        // squarer tiles read less: at most two products for a warpgroup
+  if (lines_of(c) > 128) return false;                                        // squarer tiles read less: at most two products for a warpgroup
   if (sums_of(c) > (c.consumers > 1 ? 128 : 160)) return false;              // of 232 or 255 registers too few would be left
   if (c.residency > 1 && sums_of(c) > 64) return false;                      // each of two blocks has half of the registers
   if (shared_bytes(c) * c.residency > d.shared_memory_per_multiprocessor) return false;  // two blocks do not fit
@@ -91,7 +91,7 @@ constexpr bool likely(Problem p, Config c, Device d) {
   if (c.bm > 64 && c.bm >= 2 * p.m) return false;                            // more than half of every tile is outside
   if (c.swapped && c.bm >= p.m + 16) return false;                           // fewer rows hold all
   if (c.swapped && c.bm < 64 && c.bm < p.m) return false;                    // b would be read again for each few rows
-  if (c.swapped && c.bm % 64 == 0) return false;                             // the same tile can be had without
+  if (c.swapped && has_twin(c)) return false;                                // the same tile can be had without
   if (c.bn > 64 && c.bn >= 2 * p.n) return false;                            // the same along n
   if (c.once == 1 && c.bn < p.n) return false;                               // other columns of tiles read a again
   if (c.once == 2 && c.bm < p.m) return false;                               // other rows of tiles read b again
@@ -103,7 +103,7 @@ constexpr bool likely(Problem p, Config c, Device d) {
   if (c.residency > 1 && tiles_of(p, c) * cluster_of(c) <= d.multiprocessors) return false;  // second blocks would be idle
   const bool idle = c.multiple > 1 && c.residency == 1;
   if (idle && rounds_of(p, c, blocks_of(c, d)) > rounds_of(p, c, d.multiprocessors)) return false;  // the idle multiprocessors would cost a round
-  const bool is_low = c.swapped && c.bm < 64;                                // a tile has all rows
+  const bool is_low = c.swapped && c.bm >= p.m;                              // a tile has all rows: larger ones read b no less
   if (!is_low && c.bm * c.bn < 128 * 128 && small_tiles(p, c) >= 3 * d.multiprocessors) return false;  // there are enough larger tiles, which read less
   if (c.bm * c.bn > 64 * 64 && 5 * busy_blocks(p, c) <= 3 * d.multiprocessors) return false;  // two fifths of the device would be idle
   if (sharers_of(c) > 2 && tiles_of(p, c) * sharers_of(c) * 16 > 15 * d.multiprocessors) return false;  // not all such clusters run at once
@@ -111,7 +111,7 @@ constexpr bool likely(Problem p, Config c, Device d) {
   if (one_round && steps_of(p, c) <= 16) return false;                       // L2 serves what they share
   if (leaves_idle(p, c, d)) return false;                                    // other tiles keep more of the device busy
   const bool is_wide = width_of(c) > 64;
-  if (is_wide && width_of(c) % width_step(c) > 0) return false;              // lines of b would be slow to load
+  if (is_wide && width_of(c) % width_step(c) > 0) return false;              // lines would be slow to load
   if (is_wide && width_of(c) % 64 > 0 && !width_pays(p, c, d)) return false;  // hardly any time is saved
   if (c.split > 1 && at_once(p, c, d)) return false;                         // cluster_k saves the second pass
   if (c.split > 1 && c.split * 2 > steps_of(p, c)) return false;             // a part of k is worth at least two steps

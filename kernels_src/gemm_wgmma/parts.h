@@ -6,18 +6,19 @@
 template <class T, Config c>
 HONE_DEVICE void write_partial(const Sums<T, c>& sums, float* partial, const Work& work, long rest) {
   const long slot = (work.part * rest + work.tile - (tiles_of(sums.p, c) - rest)) * cluster_of(c) + sums.rank;
-  float* const to = partial + slot * (c.bm * c.bn) + sums.thread % 4 * 2;
+  float* const to = partial + slot * (c.bm * c.bn);
+  const int wide = sums.thread % 4 * 2;  // of 8
 #pragma unroll
   for (int i = 0; i < sums.kProducts; ++i) {
 #pragma unroll
     for (int j = 0; j < width_of(c) / 8; ++j) {
       const float* const s = sums.values[i] + 4 * j;
       if constexpr (c.swapped) {
-        float* const at = partial + slot * (c.bm * c.bn) + (j * 8 + sums.thread % 4 * 2) * c.bn + sums.row_of(i);
+        float* const at = to + (j * 8 + wide) * c.bn + sums.line_of(i);
 #pragma unroll
         for (int e = 0; e < 4; ++e) at[e % 2 * c.bn + e / 2 * 8] = s[e];
       } else {
-        float* const at = to + sums.row_of(i) * c.bn + j * 8;
+        float* const at = to + sums.line_of(i) * c.bn + j * 8 + wide;
         store(at, Vector<float, 2>{s[0], s[1]});
         store(at + 8 * c.bn, Vector<float, 2>{s[2], s[3]});
       }
@@ -39,7 +40,7 @@ HONE_DEVICE void leave_part(const Sums<T, c>& sums) {
 #pragma unroll
     for (int j = 0; j < width_of(c) / 8; ++j) {
       const float* const s = sums.values[i / 2] + 4 * j + i % 2 * 2;
-      const int high = sums.row_of(i / 2) + i % 2 * 8, wide = j * 8 + sums.thread % 4 * 2;
+      const int high = sums.line_of(i / 2) + i % 2 * 8, wide = j * 8 + sums.thread % 4 * 2;
       if constexpr (c.swapped) {
         store_float(part_at(sums.layout, wide, high), s[0]);
         store_float(part_at(sums.layout, wide + 1, high), s[1]);

@@ -38,9 +38,13 @@ HONE_BOTH constexpr int width_of(const Config& c) { return c.swapped ? c.bm : c.
 /// Whether lines in memory of the operand of 64 lines run along k, and those of the other one.
 HONE_BOTH constexpr bool high_is_k_major(const Config& c) { return c.swapped ? b_is_k_major() : a_is_k_major(); }
 HONE_BOTH constexpr bool wide_is_k_major(const Config& c) { return c.swapped ? a_is_k_major() : b_is_k_major(); }
-/// Rows (columns, if swapped) that one warpgroup multiplies.
-HONE_BOTH constexpr int rows_of(const Config& c) { return c.pingpong ? height_of(c) : height_of(c) / c.consumers; }
-HONE_BOTH constexpr int sums_of(const Config& c) { return rows_of(c) * width_of(c) / 128; }
+/// Rows of a (columns of b, if swapped) that one warpgroup multiplies.
+HONE_BOTH constexpr int lines_of(const Config& c) { return c.pingpong ? height_of(c) : height_of(c) / c.consumers; }
+/// Whether as many warpgroups can have the same tile without swapping, with two products at most.
+HONE_BOTH constexpr bool has_twin(const Config& c) {
+  return c.bm % (64 * (c.pingpong ? 1 : c.consumers)) == 0 && c.bm <= 128 * (c.pingpong ? 1 : c.consumers);
+}
+HONE_BOTH constexpr int sums_of(const Config& c) { return lines_of(c) * width_of(c) / 128; }
 HONE_BOTH constexpr int threads_of(const Config& c) { return 128 * (c.consumers + 1); }
 /// Columns of a panel of b whose lines run along n, or rows of one of a: as many as one swizzle has room for, or half as many where fewer
 /// are loaded in vain so.
@@ -48,12 +52,14 @@ HONE_BOTH constexpr int panel_of(int width) { return width % 64 > 0 && width % 6
 /// Elements of a line of a TMA box of a, of b.
 HONE_BOTH constexpr int box_line_a(const Config& c) { return a_is_k_major() ? kDepth : panel_of(c.bm); }
 HONE_BOTH constexpr int box_line_b(const Config& c) { return b_is_k_major() ? kDepth : panel_of(c.bn); }
+/// Bytes of a line of a box of the operand of any width.
+HONE_BOTH constexpr int line_wide(const Config& c) { return 2 * (c.swapped ? box_line_a(c) : box_line_b(c)); }
 /// Rows of a and columns of b that are loaded: whole panels.
 HONE_BOTH constexpr int loaded_rows(const Config& c) { return a_is_k_major() ? c.bm : round_up(c.bm, panel_of(c.bm)); }
 HONE_BOTH constexpr int loaded_columns(const Config& c) { return b_is_k_major() ? c.bn : round_up(c.bn, panel_of(c.bn)); }
 HONE_BOTH constexpr int stage_bytes(const Config& c) { return (loaded_rows(c) + loaded_columns(c)) * kDepth * 2; }
 /// Columns of out that a warp writes in one row where rows begin anywhere: if swapped, each warp writes rows of a warpgroup's columns.
-HONE_BOTH constexpr int columns_anywhere(const Config& c) { return c.swapped ? rows_of(c) : c.bn; }
+HONE_BOTH constexpr int columns_anywhere(const Config& c) { return c.swapped ? lines_of(c) : c.bn; }
 /// Bytes from one row to the next in shared memory there: one word more than a row has.
 HONE_BOTH constexpr int pitch_anywhere(const Config& c) { return columns_anywhere(c) * 2 + 16; }
 /// Columns and rows of a panel of out that TMA stores.
@@ -145,20 +151,20 @@ constexpr long elements_in_turn(Problem p, Config c, Device d) {
 constexpr long elements_with(Problem p, Device d, long bn) {
   return 128 * bn * ceil_div(ceil_div(p.m, 128L) * ceil_div(p.n, bn), d.multiprocessors);
 }
-/// Widths are multiples of so many columns where they may win: panels of lines along n that begin 32 bytes off a word of 64 are slow (with
-/// 144 columns 1536x1536x1536 took 16.4 us on an H200, with 160 13.5).
+/// Widths are multiples of so many lines where they may win: panels of lines along m or n that begin 32 bytes off a word of 64 are slow
+/// (with 144 columns 1536x1536x1536 took 16.4 us on an H200, with 160 13.5).
 constexpr int width_step(const Config& c) { return wide_is_k_major(c) ? 16 : 32; }
 /// The least of the widths from 112 or 128 columns on.
-constexpr long least_elements(Problem p, const Config& c, Device d) {
+constexpr long least_elements(Problem p, Device d) {
   const long even = min_of(min_of(elements_with(p, d, 128), elements_with(p, d, 160)),
                            min_of(elements_with(p, d, 192), min_of(elements_with(p, d, 224), elements_with(p, d, 256))));
   const long odd = min_of(min_of(elements_with(p, d, 112), elements_with(p, d, 144)),
                           min_of(elements_with(p, d, 176), min_of(elements_with(p, d, 208), elements_with(p, d, 240))));
-  return width_step(c) == 32 ? even : min_of(even, odd);
+  return b_is_k_major() ? min_of(even, odd) : even;
 }
 /// Whether the last round leaves so much of the device idle that other tiles take a sixteenth less, for problems that fill it.
 constexpr bool leaves_idle(Problem p, Config c, Device d) {
-  return p.m >= 512 && p.m * p.n >= 8192 * d.multiprocessors && 16 * elements_in_turn(p, c, d) > 17 * least_elements(p, c, d);
+  return p.m >= 512 && p.m * p.n >= 8192 * d.multiprocessors && 16 * elements_in_turn(p, c, d) > 17 * least_elements(p, d);
 }
 /// Whether a width between two multiples of 64 saves time: as much as the narrower one, 4 % beside the wider one, and a round of tiles
 /// beside the next narrower width.

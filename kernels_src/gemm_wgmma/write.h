@@ -58,7 +58,7 @@ HONE_DEVICE void complete(Sums<T, c>& sums, const Finish<T>& finish, const Work&
   const long first = (long)work.column_tile * c.bn, n = main_n(sums.p, c);
 #pragma unroll
   for (int i = 0; i < sums.kProducts * 2; ++i) {
-    const long row = row_at<c>(sums.p, work, sums.row_of(i / 2) + i % 2 * 8);
+    const long row = row_at<c>(sums.p, work, sums.line_of(i / 2) + i % 2 * 8);
 #pragma unroll
     for (int j = 0; j < c.bn / 8; j += 4) {  // the last step may have two words instead of four
       hopper::u32 added[4] = {};
@@ -88,7 +88,7 @@ HONE_DEVICE void write(const Sums<T, c>& sums, T* out, const Work& work) {
   const long column = (long)work.column_tile * c.bn + sums.thread % 4 * 8;
 #pragma unroll
   for (int i = 0; i < sums.kProducts * 2; ++i) {
-    const long row = (long)work.row_tile * c.bm + sums.row_of(i / 2) + i % 2 * 8;
+    const long row = (long)work.row_tile * c.bm + sums.line_of(i / 2) + i % 2 * 8;
     T* const to = out + row * sums.p.n + column;
 #pragma unroll
     for (int j = 0; j < c.bn / 8; j += 4) {
@@ -170,7 +170,7 @@ HONE_DEVICE void write_anywhere(const Sums<T, c>& sums, T* out, const Work& work
   const bool by_pairs = sums.p.n % 2 == 0;  // rows begin at pairs
 #pragma unroll
   for (int half = 0; half < sums.kProducts * 2; ++half) {
-    const Rows rows = rows_at(sums, work, sums.row_of(half / 2) - lane / 4 + half % 2 * 8);
+    const Rows rows = rows_at(sums, work, sums.line_of(half / 2) - lane / 4 + half % 2 * 8);
     const hopper::u32 to = mine + lane / 4 * pitch_anywhere(c) + (rows.begin(lane / 4) + lane % 4 * 2) * 2;
     __syncwarp();
     const float* s = sums.values[half / 2] + half % 2 * 2;
@@ -206,7 +206,7 @@ HONE_DEVICE void write_staged(const Sums<T, c>& sums, const TensorMap& map, cons
     }
     hopper::fence_proxy_async();
     hopper::named_barrier_sync(1 + sums.group, 128);
-    const int row = work.row_tile * c.bm + sums.first_row() + panel / kAcross * 64,
+    const int row = work.row_tile * c.bm + sums.first_line() + panel / kAcross * 64,
               column = work.column_tile * c.bn + panel % kAcross * kPanel;
     if (thread == 0) {
       if (row < sums.p.m && column < sums.p.n) hopper::tma_store(map, column, row, mine);

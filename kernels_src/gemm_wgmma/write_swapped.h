@@ -23,7 +23,7 @@ HONE_DEVICE void complete_swapped(Sums<T, c>& sums, const Finish<T>& finish, con
   const long first = (long)work.column_tile * c.bn, first_row = (long)work.row_tile * c.bm + sums.thread % 4 * 2;
 #pragma unroll
   for (int i = 0; i < sums.kProducts * 2; ++i) {
-    const long column = first + sums.row_of(i / 2) + i % 2 * 8;
+    const long column = first + sums.line_of(i / 2) + i % 2 * 8;
     const bool is_inside = column < sums.p.n;
     const float bias = Finish<T>::kBiased && is_inside ? (float)finish.bias[column] : 0.0f;
 #pragma unroll
@@ -53,7 +53,7 @@ template <class T, Config c>
 HONE_DEVICE void write_swapped(const Sums<T, c>& sums, T* out, const Work& work) {
   const int lane = sums.thread % 32, quarter = lane % 4;
   const long first_row = (long)work.row_tile * c.bm + lane / 4 + quarter / 2 * 8;
-  const long first = (long)work.column_tile * c.bn + sums.first_row() + sums.thread / 32 * 16 + quarter % 2 * 8;
+  const long first = (long)work.column_tile * c.bn + sums.first_line() + sums.thread / 32 * 16 + quarter % 2 * 8;
 #pragma unroll
   for (int i = 0; i < sums.kProducts; ++i) {
     const long column = first + i * 64;
@@ -74,8 +74,8 @@ HONE_DEVICE void write_swapped(const Sums<T, c>& sums, T* out, const Work& work)
 template <class T, Config c>
 HONE_DEVICE void write_anywhere_swapped(const Sums<T, c>& sums, T* out, const Work& work) {
   const int lane = sums.thread % 32, warp = sums.thread / 32;
-  const long n = sums.p.n, first = (long)work.column_tile * c.bn + sums.first_row();
-  const int width = (int)min_of(n - first, (long)rows_of(c));
+  const long n = sums.p.n, first = (long)work.column_tile * c.bn + sums.first_line();
+  const int width = (int)min_of(n - first, (long)lines_of(c));
   const hopper::u32 mine = sums.layout.staging() + sums.group * (32 * pitch_anywhere(c));
   const bool by_pairs = n % 2 == 0;  // rows begin at pairs
   const auto rows_of_eight = [&](int j) {
@@ -126,7 +126,7 @@ HONE_DEVICE void write_staged_swapped(const Sums<T, c>& sums, const TensorMap& m
     }
     hopper::fence_proxy_async();
     hopper::named_barrier_sync(1 + sums.group, 128);
-    const int row = work.row_tile * c.bm + panel % kDown * kRows, column = work.column_tile * c.bn + sums.first_row() + panel / kDown * 64;
+    const int row = work.row_tile * c.bm + panel % kDown * kRows, column = work.column_tile * c.bn + sums.first_line() + panel / kDown * 64;
     if (sums.thread == 0) {
       if (row < sums.p.m && column < sums.p.n) hopper::tma_store(map, column, row, mine);
       hopper::bulk_commit_group();

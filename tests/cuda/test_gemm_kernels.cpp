@@ -215,16 +215,17 @@ TEST_CASE("where a and b are swapped, tiles have any multiple of 16 rows, in eac
   const KernelSpec& spec = **find_builtin_kernel("gemm_wgmma");
   const DeviceInfo hopper = large("sm_90a", 90);
   const auto compiler = cuda_plugin().compiler(hopper);
-  const char* const whole[] = {"bm=48,bn=128,consumers=2,stages=4,staged=true", "bm=16,bn=64,consumers=1,stages=8,staged=false",
+  const char* const whole[] = {"bm=48,bn=128,consumers=2,stages=4,staged=true",
+                               "bm=16,bn=64,consumers=1,stages=8,staged=false",
                                "bm=112,bn=128,consumers=2,pingpong=true,stages=4,staged=true",
                                "bm=224,bn=128,consumers=2,stages=4,cluster_k=4,staged=false",
+                               "bm=80,bn=64,consumers=1,stages=8,cluster_m=4,staged=false",
                                "bm=32,bn=256,consumers=1,stages=3,cluster_n=4,staged=false"};
   const char* const ragged[] = {"bm=48,bn=256,consumers=2,stages=4,staged=false,repack=1",
                                 "bm=16,bn=64,consumers=1,stages=8,staged=false,repack=1"};
-  const auto check = [&](const char* configuration_text, const Shape& shape) {
+  const auto swapped = [&](const std::string& text) { return parse_configuration(spec.parameters, text + ",swapped=true").value(); };
+  const auto check = [&](const Configuration& configuration, const Shape& shape) {
     const Problem problem = make_problem(spec, DType::kBF16, shape).value();
-    const Configuration configuration =
-        parse_configuration(spec.parameters, fmt::format("{},swapped=true,raster=16", configuration_text)).value();
     CAPTURE(text(problem.shape));
     CAPTURE(text(spec.parameters, configuration));
     CHECK(space_of(spec, problem, hopper)->contains(configuration));
@@ -238,15 +239,55 @@ TEST_CASE("where a and b are swapped, tiles have any multiple of 16 rows, in eac
   };
   for (std::int64_t layout = 1; layout <= 4; ++layout) {
     for (const char* configuration : whole) {
-      check(configuration, Shape{{"m", 672}, {"n", 912}, {"k", 1024}, {"layout", layout}, {"terms", layout}, {"activation", 5 - layout}});
+      check(swapped(configuration),
+            Shape{{"m", 672}, {"n", 912}, {"k", 1024}, {"layout", layout}, {"terms", layout}, {"activation", 5 - layout}});
     }
     for (const char* configuration : ragged) {
-      check(configuration, Shape{{"m", 33}, {"n", 777}, {"k", 511}, {"layout", layout}, {"terms", 5 - layout}});
+      check(swapped(configuration), Shape{{"m", 33}, {"n", 777}, {"k", 511}, {"layout", layout}, {"terms", 5 - layout}});
     }
+    check(swapped("bm=80,bn=128,consumers=2,stages=6,split=2,staged=false"),
+          Shape{{"m", 144}, {"n", 9984}, {"k", 4096}, {"layout", layout}});
   }
   if (!compiler) {
     hone::tests::skip("nvrtc", compiler.error().message);
   }
+}
+
+TEST_CASE("where a and b are swapped, boxes are as high as tiles, and columns come in whole instructions") {
+  const KernelSpec& spec = **find_builtin_kernel("gemm_wgmma");
+  const DeviceInfo hopper = large("sm_90a", 90);
+  const auto problem = [&](std::int64_t layout) {
+    return make_problem(spec, DType::kBF16, Shape{{"m", 672}, {"n", 912}, {"k", 1024}, {"layout", layout}}).value();
+  };
+  const auto parsed = [&](const char* text) { return parse_configuration(spec.parameters, text).value(); };
+  struct Boxes {
+    const char* configuration;
+    std::int64_t layout, a_line, a_lines, out_rows;  // of a box
+  };
+  for (const Boxes& boxes : {Boxes{"bm=48,bn=128,consumers=2,stages=4,swapped=true", 1, 64, 48, 48},
+                             Boxes{"bm=112,bn=128,consumers=2,stages=4,swapped=true", 2, 64, 112, 16},
+                             Boxes{"bm=16,bn=128,consumers=2,stages=4,swapped=true", 3, 32, 64, 16},
+                             Boxes{"bm=48,bn=128,consumers=2,stages=4,swapped=true", 4, 64, 64, 48}}) {
+    CAPTURE(boxes.configuration);
+    const auto plan = plan_launch(spec, problem(boxes.layout), parsed(boxes.configuration), hopper);
+    REQUIRE_MESSAGE(plan.ok(), plan.error().message);
+    const auto& maps = plan->front().tensor_maps;
+    REQUIRE(maps.size() == 3);
+    CHECK(maps[0].box[0] == boxes.a_line);
+    CHECK(maps[0].box[1] == boxes.a_lines);
+    CHECK(maps[0].swizzle == 2 * boxes.a_line);
+    CHECK(maps[1].box[0] == 64);  // panels of b are whole
+    CHECK(maps[2].box[0] == 64);
+    CHECK(maps[2].box[1] == boxes.out_rows);
+  }
+  const auto is_legal = [&](std::int64_t layout, const char* text) {
+    return space_of(spec, problem(layout), hopper)->contains(parsed(text));
+  };
+  CHECK(is_legal(3, "bm=48,bn=128,cluster_n=4,stages=4,swapped=true"));
+  CHECK_FALSE(is_legal(1, "bm=48,bn=128,cluster_n=4,stages=4,swapped=true"));  // 12 lines of a, where swizzles repeat after eight
+  CHECK_FALSE(is_legal(1, "bm=48,bn=80,consumers=1,stages=4,swapped=true"));   // 80 columns
+  CHECK_FALSE(is_legal(1, "bm=48,bn=128,stages=4,swapped=false"));             // 48 rows
+  CHECK_FALSE(is_legal(1, "bm=48,bn=128,stages=4,staged=false,repack=2,swapped=true"));
 }
 
 TEST_CASE("blocks of a cluster share a sum of warps over k on Hopper, not before") {
