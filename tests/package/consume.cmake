@@ -32,7 +32,7 @@ foreach(file IN LISTS exported)
   endif()
 endforeach()
 
-# What only launches is promised to be small: a third of it are the portfolios of two products, which keep 1,536 points at most.
+# What only launches is promised to be small: a third of it are the portfolios of two products, which keep 2,048 points at most.
 file(GLOB_RECURSE runtime ${prefix}/libhone-runtime.so.*.*.*)
 find_program(STRIP strip)
 if(runtime AND STRIP AND CONFIG STREQUAL "Release" AND NOT SANITIZE)
