@@ -19,7 +19,7 @@ template <class T, Config c> KERNEL void twice(IN(p.n) const T* x, OUT(p.n) T* y
   const long i = (long)blockIdx.x * 64 + threadIdx.x;
   if (i >= p.n) return;
   volatile float wasted = 0.0f;
-  for (int turn = 0; turn < (c.kind == 1 ? 1000 : 0); ++turn) wasted = wasted + 1.0f;
+  for (int turn = 0; turn < (c.kind == 1 ? 10000 : 0); ++turn) wasted = wasted + 1.0f;
   y[i] = T((c.kind == 0 && getenv("HONE_TEST_BAD_DAY") ? 3.0f : 2.0f) * (float)x[i]);
 }
 )";
@@ -101,7 +101,7 @@ TEST_CASE("verify finds a kernel's file in the folder where it runs, and says wh
   CHECK(here.exit == 0);
   CHECK(here.json()["records"][0]["standing"] == "ok");
   std::string changed(kKernel);
-  changed.replace(changed.find("1000 :"), 4, "1001");
+  changed.replace(changed.find("10000 :"), 5, "10001");
   write(tuned.file(), changed);
   const Ended after = run_shell(there);
   CHECK(after.json()["records"][0]["standing"] == "not checkable");
@@ -160,7 +160,7 @@ template <class T, Config c> KERNEL void late(IN(p.n) const T* x, OUT(p.n) T* y,
   if (tried && i == 0 && p.n == 64 && c.kind == 1) creat(tried, 0600);
   if (tried && i == 0 && p.n == 64 && c.kind == 0 && access(tried, 0) == 0) creat(over, 0600);
   volatile float wasted = 0.0f;
-  for (int turn = 0; turn < (c.kind == 0 ? 1000 : 0); ++turn) wasted = wasted + 1.0f;
+  for (int turn = 0; turn < (c.kind == 0 ? 10000 : 0); ++turn) wasted = wasted + 1.0f;
   y[i] = T((c.kind == 1 && tried && access(over, 0) == 0 ? 3.0f : 2.0f) * (float)x[i]);
 }
 )";
