@@ -13,10 +13,10 @@ struct Problem {
 // Warp-specialized persistent blocks: one or two consumer warpgroups (128 threads) multiply; one thread of the producer warpgroup loads
 // tiles of a and b by TMA into a pipeline of stages ahead of them. A block computes tile after tile of out.
 struct Config {
-  // Rows of a block's tile: larger tiles read a and b less often, smaller ones are more. Multiples of 64 if not swapped.
+  // Rows of a block's tile: larger tiles read a and b less often, smaller ones are more. Multiples of 64 unless swap_ab.
   TUNE(16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256) int bm = 128;
-  TUNE(64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256) int bn = 256;  // columns: any multiple of 16 (64, if swapped) can save a round
-  TUNE(false, true) bool swapped = false;    // an instruction multiplies 64 rows of a and any width of b, or, swapped, 64 columns of b and
+  TUNE(64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256) int bn = 256;  // columns: any multiple of 16 (64 if swap_ab) can save a round
+  TUNE(false, true) bool swap_ab = false;    // wgmma multiplies 64 rows of a (M) and any width of b (N), or, swapped, 64 columns of b and
                                              // any height of a: few rows fill a tile
   TUNE(1, 2) int consumers = 2;              // warpgroups that multiply: two hold larger tiles in their registers
   TUNE(false, true) bool pingpong = false;   // each consumer has tiles of its own and writes them while the other one multiplies
@@ -65,7 +65,7 @@ constexpr bool valid(Problem p, Config c, Device d) {
   if (c.repack == 0 && !aligned(p)) return false;                            // lines begin at multiples of 16 bytes
   if (c.repack > 0 && c.staged) return false;                                // TMA cannot store ragged lines of out
   if (c.repack == 2 && p.layout != 1) return false;                          // only rows of a along k form classes
-  if (c.repack == 2 && c.swapped) return false;                              // consumers clear the beginnings of rows of a
+  if (c.repack == 2 && c.swap_ab) return false;                              // consumers clear the beginnings of rows of a
   if (c.repack == 2 && c.cluster_m > 1) return false;                        // rows of two classes need different rows of b
   if (c.repack == 2 && c.split > 1) return false;                            // gemm_wgmma_classes writes no partial sums
   if (c.staged && c.bn % 32 != 0) return false;                              // TMA stores whole panels
@@ -78,7 +78,7 @@ constexpr bool valid(Problem p, Config c, Device d) {
 // Learned on an H200 in November 2026, at the products of bench/vendor, in bf16.
 template <class T>
 constexpr bool likely(Problem p, Config c, Device d) {
-  if (lines_of(c) > 128) return false;                                        // squarer tiles read less: at most two products for a warpgroup
+  if (lines_of(c) > 128) return false;                                       // squarer tiles read less: at most two products for a warpgroup
   if (sums_of(c) > (c.consumers > 1 ? 128 : 160)) return false;              // of 232 or 255 registers too few would be left
   if (c.residency > 1 && sums_of(c) > 64) return false;                      // each of two blocks has half of the registers
   if (shared_bytes(c) * c.residency > d.shared_memory_per_multiprocessor) return false;  // two blocks do not fit
@@ -89,9 +89,9 @@ constexpr bool likely(Problem p, Config c, Device d) {
   if (c.repack == 1 && p.layout == 1 && p.m >= 2048) return false;           // classes fill their tiles, and save the copy of a
   if (c.repack == 2 && c.bm > 64 && c.bm * classes_of(p, c) >= 2 * p.m) return false;  // more than half of every tile is outside
   if (c.bm > 64 && c.bm >= 2 * p.m) return false;                            // more than half of every tile is outside
-  if (c.swapped && c.bm >= p.m + 16) return false;                           // fewer rows hold all
-  if (c.swapped && c.bm < 64 && c.bm < p.m) return false;                    // b would be read again for each few rows
-  if (c.swapped && has_twin(c)) return false;                                // the same tile can be had without
+  if (c.swap_ab && c.bm >= p.m + 16) return false;                           // fewer rows hold all
+  if (c.swap_ab && c.bm < 64 && c.bm < p.m) return false;                    // b would be read again for each few rows
+  if (c.swap_ab && has_twin(c)) return false;                                // the same tile can be had without
   if (c.bn > 64 && c.bn >= 2 * p.n) return false;                            // the same along n
   if (c.once == 1 && c.bn < p.n) return false;                               // other columns of tiles read a again
   if (c.once == 2 && c.bm < p.m) return false;                               // other rows of tiles read b again
@@ -103,7 +103,7 @@ constexpr bool likely(Problem p, Config c, Device d) {
   if (c.residency > 1 && tiles_of(p, c) * cluster_of(c) <= d.multiprocessors) return false;  // second blocks would be idle
   const bool idle = c.multiple > 1 && c.residency == 1;
   if (idle && rounds_of(p, c, blocks_of(c, d)) > rounds_of(p, c, d.multiprocessors)) return false;  // the idle multiprocessors would cost a round
-  const bool is_low = c.swapped && c.bm >= p.m;                              // a tile has all rows: larger ones read b no less
+  const bool is_low = c.swap_ab && c.bm >= p.m;                              // a tile has all rows: larger ones read b no less
   if (!is_low && c.bm * c.bn < 128 * 128 && small_tiles(p, c) >= 3 * d.multiprocessors) return false;  // there are enough larger tiles, which read less
   if (c.bm * c.bn > 64 * 64 && 5 * busy_blocks(p, c) <= 3 * d.multiprocessors) return false;  // two fifths of the device would be idle
   if (sharers_of(c) > 2 && tiles_of(p, c) * sharers_of(c) * 16 > 15 * d.multiprocessors) return false;  // not all such clusters run at once
@@ -209,7 +209,7 @@ HONE_DEVICE void consume(Sums<T, c>& sums, const Finish<T>& finish, T* out, floa
       leave_part(sums);
     } else if (c.split > 1 && work.part >= 0) {
       write_partial(sums, partial, work, rest);
-    } else if constexpr (c.swapped) {
+    } else if constexpr (c.swap_ab) {
       complete_swapped(sums, finish, work);
       if constexpr (c.staged) {
         write_staged_swapped(sums, *out_map, work, buffer);

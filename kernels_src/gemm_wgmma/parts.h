@@ -13,7 +13,7 @@ HONE_DEVICE void write_partial(const Sums<T, c>& sums, float* partial, const Wor
 #pragma unroll
     for (int j = 0; j < width_of(c) / 8; ++j) {
       const float* const s = sums.values[i] + 4 * j;
-      if constexpr (c.swapped) {
+      if constexpr (c.swap_ab) {
         float* const at = to + (j * 8 + wide) * c.bn + sums.line_of(i);
 #pragma unroll
         for (int e = 0; e < 4; ++e) at[e % 2 * c.bn + e / 2 * 8] = s[e];
@@ -41,7 +41,7 @@ HONE_DEVICE void leave_part(const Sums<T, c>& sums) {
     for (int j = 0; j < width_of(c) / 8; ++j) {
       const float* const s = sums.values[i / 2] + 4 * j + i % 2 * 2;
       const int high = sums.line_of(i / 2) + i % 2 * 8, wide = j * 8 + sums.thread % 4 * 2;
-      if constexpr (c.swapped) {
+      if constexpr (c.swap_ab) {
         store_float(part_at(sums.layout, wide, high), s[0]);
         store_float(part_at(sums.layout, wide + 1, high), s[1]);
       } else {

@@ -30,14 +30,14 @@ HONE_BOTH constexpr bool loaders_agree(const Config& c) {
   return true;
 }
 HONE_BOTH constexpr int cluster_of(const Config& c) { return sharers_of(c) * c.cluster_k; }
-// A product of a warpgroup has 64 lines of one operand and any number of lines of the other: rows of a and columns of b, or, where they are
+// A wgmma has 64 lines of one operand (its M) and any number of lines of the other (its N): rows of a and columns of b, or, where they are
 // swapped, columns of b and rows of a.
 /// Lines of a tile in the operand of 64, and in the other one.
-HONE_BOTH constexpr int height_of(const Config& c) { return c.swapped ? c.bn : c.bm; }
-HONE_BOTH constexpr int width_of(const Config& c) { return c.swapped ? c.bm : c.bn; }
+HONE_BOTH constexpr int height_of(const Config& c) { return c.swap_ab ? c.bn : c.bm; }
+HONE_BOTH constexpr int width_of(const Config& c) { return c.swap_ab ? c.bm : c.bn; }
 /// Whether lines in memory of the operand of 64 lines run along k, and those of the other one.
-HONE_BOTH constexpr bool high_is_k_major(const Config& c) { return c.swapped ? b_is_k_major() : a_is_k_major(); }
-HONE_BOTH constexpr bool wide_is_k_major(const Config& c) { return c.swapped ? a_is_k_major() : b_is_k_major(); }
+HONE_BOTH constexpr bool high_is_k_major(const Config& c) { return c.swap_ab ? b_is_k_major() : a_is_k_major(); }
+HONE_BOTH constexpr bool wide_is_k_major(const Config& c) { return c.swap_ab ? a_is_k_major() : b_is_k_major(); }
 /// Rows of a (columns of b, if swapped) that one warpgroup multiplies.
 HONE_BOTH constexpr int lines_of(const Config& c) { return c.pingpong ? height_of(c) : height_of(c) / c.consumers; }
 /// Whether as many warpgroups can have the same tile without swapping, with two products at most.
@@ -53,19 +53,19 @@ HONE_BOTH constexpr int panel_of(int width) { return width % 64 > 0 && width % 6
 HONE_BOTH constexpr int box_line_a(const Config& c) { return a_is_k_major() ? kDepth : panel_of(c.bm); }
 HONE_BOTH constexpr int box_line_b(const Config& c) { return b_is_k_major() ? kDepth : panel_of(c.bn); }
 /// Bytes of a line of a box of the operand of any width.
-HONE_BOTH constexpr int line_wide(const Config& c) { return 2 * (c.swapped ? box_line_a(c) : box_line_b(c)); }
+HONE_BOTH constexpr int line_wide(const Config& c) { return 2 * (c.swap_ab ? box_line_a(c) : box_line_b(c)); }
 /// Rows of a and columns of b that are loaded: whole panels.
 HONE_BOTH constexpr int loaded_rows(const Config& c) { return a_is_k_major() ? c.bm : round_up(c.bm, panel_of(c.bm)); }
 HONE_BOTH constexpr int loaded_columns(const Config& c) { return b_is_k_major() ? c.bn : round_up(c.bn, panel_of(c.bn)); }
 HONE_BOTH constexpr int stage_bytes(const Config& c) { return (loaded_rows(c) + loaded_columns(c)) * kDepth * 2; }
 /// Columns of out that a warp writes in one row where rows begin anywhere: if swapped, each warp writes rows of a warpgroup's columns.
-HONE_BOTH constexpr int columns_anywhere(const Config& c) { return c.swapped ? lines_of(c) : c.bn; }
+HONE_BOTH constexpr int columns_anywhere(const Config& c) { return c.swap_ab ? lines_of(c) : c.bn; }
 /// Bytes from one row to the next in shared memory there: one word more than a row has.
 HONE_BOTH constexpr int pitch_anywhere(const Config& c) { return columns_anywhere(c) * 2 + 16; }
 /// Columns and rows of a panel of out that TMA stores.
 HONE_BOTH constexpr int panel_out(const Config& c) { return c.bn % 64 == 0 ? 64 : 32; }
 HONE_BOTH constexpr int panel_rows(const Config& c) {
-  return !c.swapped || c.bm % 64 == 0 ? 64 : c.bm % 48 == 0 ? 48 : c.bm % 32 == 0 ? 32 : 16;
+  return !c.swap_ab || c.bm % 64 == 0 ? 64 : c.bm % 48 == 0 ? 48 : c.bm % 32 == 0 ? 32 : 16;
 }
 /// Staging for out: two panels for each consumer, one of which TMA stores while the other is written; eight rows for each warp where rows
 /// begin anywhere.
@@ -133,7 +133,7 @@ constexpr bool at_once(Problem p, Config c, Device d) { return tiles_of(p, c) <=
 constexpr long rounds_of(Problem p, Config c, long blocks) { return ceil_div(tiles_of(p, c), max_of(1L, blocks / cluster_of(c))); }
 /// Tiles of a cluster that are so wide.
 constexpr long tiles_with(Problem p, Config c, long width) {
-  return (c.swapped ? round_up(ceil_div(p.m, width), (long)c.cluster_m) * tiles_n(p, c)
+  return (c.swap_ab ? round_up(ceil_div(p.m, width), (long)c.cluster_m) * tiles_n(p, c)
                     : tiles_m(p, c) * round_up(ceil_div(main_n(p, c), width), (long)c.cluster_n)) /
          sharers_of(c);
 }
@@ -190,7 +190,7 @@ constexpr long grid_of(Problem p, Config c, Device d) {
   return min_of(clusters_of(c, d), work_of(p, c, rest_of(p, c, clusters_of(c, d)))) * cluster_of(c);
 }
 /// Floats from one row of sums in shared memory to the next: 8 or 4 more than it needs, against bank conflicts.
-HONE_BOTH constexpr int pitch_of(const Config& c) { return c.bn + (c.swapped ? 4 : 8); }
+HONE_BOTH constexpr int pitch_of(const Config& c) { return c.bn + (c.swap_ab ? 4 : 8); }
 /// Elements from one line of a copy to the next: lines of boxes, 128 bytes, are lines of L2.
 HONE_BOTH constexpr long padded(long line) { return round_up(line, 64L); }
 HONE_BOTH constexpr bool aligned(Problem p) { return line_a(p) % 8 == 0 && line_b(p) % 8 == 0 && p.n % 8 == 0; }

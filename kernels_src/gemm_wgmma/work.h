@@ -112,8 +112,8 @@ struct SharedLayout {
   HONE_DEVICE hopper::u32 a(int stage) const { return base + stage * stage_bytes(c); }
   HONE_DEVICE hopper::u32 b(int stage) const { return a(stage) + loaded_rows(c) * kDepth * 2; }
   /// The operand of 64 lines, and the one of any width.
-  HONE_DEVICE hopper::u32 high(int stage) const { return c.swapped ? b(stage) : a(stage); }
-  HONE_DEVICE hopper::u32 wide(int stage) const { return c.swapped ? a(stage) : b(stage); }
+  HONE_DEVICE hopper::u32 high(int stage) const { return c.swap_ab ? b(stage) : a(stage); }
+  HONE_DEVICE hopper::u32 wide(int stage) const { return c.swap_ab ? a(stage) : b(stage); }
   HONE_DEVICE hopper::u32 staging() const { return base + c.stages * stage_bytes(c); }
   HONE_DEVICE hopper::u32 full(int stage) const { return barriers + stage * 8; }                   // the stage has been loaded
   HONE_DEVICE hopper::u32 empty(int stage) const { return barriers + (c.stages + stage) * 8; }     // the stage may be loaded again

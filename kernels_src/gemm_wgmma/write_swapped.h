@@ -69,8 +69,8 @@ HONE_DEVICE void write_swapped(const Sums<T, c>& sums, T* out, const Work& work)
   }
 }
 
-/// Writes a tile whose rows begin anywhere: the warps of a warpgroup store 32 rows of their columns to shared memory,
-/// each as far behind a multiple of 16 bytes as it is in out, then each writes eight of them.
+/// Writes a tile whose rows begin anywhere: the warps of a warpgroup store 32 rows of their columns to shared memory, each as far behind a
+/// multiple of 16 bytes as it is in out, then each writes eight of them.
 template <class T, Config c>
 HONE_DEVICE void write_anywhere_swapped(const Sums<T, c>& sums, T* out, const Work& work) {
   const int lane = sums.thread % 32, warp = sums.thread / 32;

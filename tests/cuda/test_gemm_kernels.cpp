@@ -223,7 +223,7 @@ TEST_CASE("where a and b are swapped, tiles have any multiple of 16 rows, in eac
                                "bm=32,bn=256,consumers=1,stages=3,cluster_n=4,staged=false"};
   const char* const ragged[] = {"bm=48,bn=256,consumers=2,stages=4,staged=false,repack=1",
                                 "bm=16,bn=64,consumers=1,stages=8,staged=false,repack=1"};
-  const auto swapped = [&](const std::string& text) { return parse_configuration(spec.parameters, text + ",swapped=true").value(); };
+  const auto swapped = [&](const std::string& text) { return parse_configuration(spec.parameters, text + ",swap_ab=true").value(); };
   const auto check = [&](const Configuration& configuration, const Shape& shape) {
     const Problem problem = make_problem(spec, DType::kBF16, shape).value();
     CAPTURE(text(problem.shape));
@@ -264,10 +264,10 @@ TEST_CASE("where a and b are swapped, boxes are as high as tiles, and columns co
     const char* configuration;
     std::int64_t layout, a_line, a_lines, out_rows;  // of a box
   };
-  for (const Boxes& boxes : {Boxes{"bm=48,bn=128,consumers=2,stages=4,swapped=true", 1, 64, 48, 48},
-                             Boxes{"bm=112,bn=128,consumers=2,stages=4,swapped=true", 2, 64, 112, 16},
-                             Boxes{"bm=16,bn=128,consumers=2,stages=4,swapped=true", 3, 32, 64, 16},
-                             Boxes{"bm=48,bn=128,consumers=2,stages=4,swapped=true", 4, 64, 64, 48}}) {
+  for (const Boxes& boxes : {Boxes{"bm=48,bn=128,consumers=2,stages=4,swap_ab=true", 1, 64, 48, 48},
+                             Boxes{"bm=112,bn=128,consumers=2,stages=4,swap_ab=true", 2, 64, 112, 16},
+                             Boxes{"bm=16,bn=128,consumers=2,stages=4,swap_ab=true", 3, 32, 64, 16},
+                             Boxes{"bm=48,bn=128,consumers=2,stages=4,swap_ab=true", 4, 64, 64, 48}}) {
     CAPTURE(boxes.configuration);
     const auto plan = plan_launch(spec, problem(boxes.layout), parsed(boxes.configuration), hopper);
     REQUIRE_MESSAGE(plan.ok(), plan.error().message);
@@ -283,11 +283,11 @@ TEST_CASE("where a and b are swapped, boxes are as high as tiles, and columns co
   const auto is_legal = [&](std::int64_t layout, const char* text) {
     return space_of(spec, problem(layout), hopper)->contains(parsed(text));
   };
-  CHECK(is_legal(3, "bm=48,bn=128,cluster_n=4,stages=4,swapped=true"));
-  CHECK_FALSE(is_legal(1, "bm=48,bn=128,cluster_n=4,stages=4,swapped=true"));  // 12 lines of a, where swizzles repeat after eight
-  CHECK_FALSE(is_legal(1, "bm=48,bn=80,consumers=1,stages=4,swapped=true"));   // 80 columns
-  CHECK_FALSE(is_legal(1, "bm=48,bn=128,stages=4,swapped=false"));             // 48 rows
-  CHECK_FALSE(is_legal(1, "bm=48,bn=128,stages=4,staged=false,repack=2,swapped=true"));
+  CHECK(is_legal(3, "bm=48,bn=128,cluster_n=4,stages=4,swap_ab=true"));
+  CHECK_FALSE(is_legal(1, "bm=48,bn=128,cluster_n=4,stages=4,swap_ab=true"));  // 12 lines of a, where swizzles repeat after eight
+  CHECK_FALSE(is_legal(1, "bm=48,bn=80,consumers=1,stages=4,swap_ab=true"));   // 80 columns
+  CHECK_FALSE(is_legal(1, "bm=48,bn=128,stages=4,swap_ab=false"));             // 48 rows
+  CHECK_FALSE(is_legal(1, "bm=48,bn=128,stages=4,staged=false,repack=2,swap_ab=true"));
 }
 
 TEST_CASE("blocks of a cluster share a sum of warps over k on Hopper, not before") {
