@@ -247,7 +247,7 @@ class PortfolioSession {
 
   Result<PortfolioReport> finish() {
     if (knowledge_.has_own()) {
-      report_.portfolio = knowledge_.finished();
+      report_.portfolio = knowledge_.finish();
     }
     if (report_.portfolio.members.empty()) {
       if (stopped()) {

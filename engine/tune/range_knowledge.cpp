@@ -156,7 +156,7 @@ void RangeKnowledge::learn_as_set() {
   rule_.emplace(portfolio_);
 }
 
-Portfolio RangeKnowledge::finished() {
+Portfolio RangeKnowledge::finish() {
   table_.sort();
   learn();
   Portfolio portfolio = portfolio_;

@@ -32,12 +32,10 @@ class RangeKnowledge {
   /// All of a shape's measurements were noted: what larger shapes will take follows. The portfolio is made again after a session
   /// (`explored`), and with new settings once there are half as many shapes more than when that was done last.
   void note_shape(const Shape& shape, bool explored);
-  /// Makes the portfolio again. To fit its rule's settings takes seconds.
-  void learn();
   /// With the settings that the rule has.
   void learn_as_set();
-  /// The portfolio to keep, judged and thinned; the sources are those of its kernels.
-  [[nodiscard]] Portfolio finished();
+  /// Makes the portfolio again and returns what is to be kept of it, judged and thinned; the sources are those of its kernels.
+  [[nodiscard]] Portfolio finish();
 
   [[nodiscard]] const PortfolioKey& key() const { return key_; }
   /// Of earlier runs of the range.
@@ -66,6 +64,8 @@ class RangeKnowledge {
   [[nodiscard]] bool is_here(const SessionInfo& session) const;
   Result<void> load_portfolios();
   bool go_on_from(const Portfolio& earlier);
+  /// Makes the portfolio again. To fit its rule's settings takes seconds.
+  void learn();
 
   const PortfolioRequest& request_;
   Store& store_;

@@ -4,16 +4,25 @@
 using namespace hone;
 using namespace hone::test;
 
-TEST_CASE("portfolios are found for dtypes, or for any") {
-  Directory directory;
-  auto store = must_open(directory.store());
+namespace {
+
+PortfolioKey softmax_of(std::string dtypes) {
   PortfolioKey key;
   key.operation = "softmax";
   key.device = "NVIDIA H200";
+  key.dtypes = std::move(dtypes);
+  return key;
+}
+
+}  // namespace
+
+TEST_CASE("portfolios are found for dtypes, or for any") {
+  Directory directory;
+  auto store = must_open(directory.store());
   for (const char* const dtypes : {"bf16", "f16"}) {
-    key.dtypes = dtypes;
-    must(store->put_portfolio(key, dtypes));
+    must(store->put_portfolio(softmax_of(dtypes), dtypes));
   }
+  PortfolioKey key = softmax_of("f16");
   REQUIRE(must(store->find_portfolios(key)).size() == 1);
   CHECK(must(store->find_portfolios(key)).front().text == "f16");
   key.dtypes = "";
@@ -25,10 +34,7 @@ TEST_CASE("portfolios are found for dtypes, or for any") {
 TEST_CASE("a portfolio that stands already is no change") {
   Directory directory;
   auto store = must_open(directory.store());
-  PortfolioKey key;
-  key.operation = "softmax";
-  key.device = "NVIDIA H200";
-  key.dtypes = "f32";
+  const PortfolioKey key = softmax_of("f32");
   const std::int64_t first = must(store->put_portfolio(key, "a"));
   CHECK(must(store->put_portfolio(key, "a")) == first);
   CHECK(must(store->generation()) == first);
