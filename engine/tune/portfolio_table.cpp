@@ -52,6 +52,9 @@ bool differ_in_one(const PortfolioMember& a, const PortfolioMember& b) {
   return differences <= 1;
 }
 
+/// The logarithm of a slowdown as a text keeps it: what is made of measurements is the same before they went through one and after.
+double kept_logarithm(double slowdown) { return level_logarithm(slowdown_level(slowdown)); }
+
 std::vector<std::size_t> contenders(const std::vector<PortfolioTable::Row>& rows, const std::set<std::size_t>& wrong, std::size_t columns) {
   std::vector<bool> fast(columns);
   for (const PortfolioTable::Row& row : rows) {
@@ -112,11 +115,13 @@ void PortfolioTable::add(const Portfolio& earlier, const std::function<std::opti
       continue;
     }
     Place& place = place_of(point.shape, there->work);
+    const bool is_own = place.row && kept_us(rows_[*place.row].best_us) == point.best_us;
+    const double best_us = is_own ? rows_[*place.row].best_us : point.best_us;  // what the text has rounded
     place.best_of_earlier_us = place.best_of_earlier_us == 0.0 ? point.best_us : std::min(place.best_of_earlier_us, point.best_us);
     for (const PortfolioCell& cell : point.cells) {
       const bool is_timed = cell.slowdown < slowest;  // else it failed, or was as slow
-      place.times.try_emplace(columns[cell.member], Measured{is_timed ? std::optional(point.best_us * cell.slowdown) : std::nullopt,
-                                                             there->launches.at(cell.member)});
+      place.times.try_emplace(columns[cell.member],
+                              Measured{is_timed ? std::optional(best_us * cell.slowdown) : std::nullopt, there->launches.at(cell.member)});
     }
     make_row(place);
   }
@@ -209,7 +214,7 @@ std::vector<std::size_t> PortfolioTable::choose(const std::vector<Row>& all, std
   std::vector<std::vector<Cell>> cells(columns_.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     for (const auto& [column, slowdown] : all[i].slowdowns) {
-      cells[column].push_back({i, std::log(slowdown)});
+      cells[column].push_back({i, kept_logarithm(slowdown)});
     }
   }
   std::vector<std::size_t> left = contenders(all, wrong_, columns_.size()), chosen;
@@ -388,7 +393,8 @@ void PortfolioTable::judge(Portfolio& portfolio, std::size_t most) const {
       const auto choice = std::ranges::find_if(ranked, [&](const Opinion& one) { return row.slowdowns.contains(chosen[one.member]); });
       // Of one configuration nobody knows how far it is behind.
       const bool is_known = choice != ranked.end() && row.slowdowns.size() > 1;
-      const double slowdown = is_known ? std::min(kUncovered, std::log(row.slowdowns.at(chosen[choice->member]))) : ranked.front().slowdown;
+      const double slowdown =
+          is_known ? std::min(kUncovered, kept_logarithm(row.slowdowns.at(chosen[choice->member]))) : ranked.front().slowdown;
       sum += slowdown;
       worst = std::max(worst, slowdown);
     }
