@@ -89,6 +89,20 @@ std::string broken_text(const std::vector<Constraint>& broken) {
   return lines;
 }
 
+/// The winner, as it was measured in one of the final rounds.
+Json best_json(const TuneRequest& request, const TuneReport& report, const Measurement& measured) {
+  const Rates reached = rates(request.spec, request.problem, measured.median_us);
+  Json object{{"config", json(request.spec.parameters, report.best->configuration)},
+              {"time_us", measured.median_us},
+              {"ci95_us", {measured.ci95_low_us, measured.ci95_high_us}},
+              {"by_graph", measured.by_graph},
+              {"breaks", broken_json(report.broken)},
+              {"gflops", reached.gflops},
+              {"gbytes_per_second", reached.gbytes_per_second}};
+  add_reached(object, request.measure.objective, measured);
+  return object;
+}
+
 Json report_json(const TuneRequest& request, const TuneReport& report, const std::string& fixed, const std::filesystem::path& store) {
   const auto& parameters = request.spec.parameters;
   Json object{{"session", report.session},
@@ -141,16 +155,7 @@ Json report_json(const TuneRequest& request, const TuneReport& report, const std
     add_reached(object["default"], request.measure.objective, report.default_measured->measurement);
   }
   if (report.best) {
-    const Measurement& measured = report.best->measurement;
-    const Rates reached = rates(request.spec, request.problem, measured.median_us);
-    object["best"] = {{"config", json(parameters, report.best->configuration)},
-                      {"time_us", measured.median_us},
-                      {"ci95_us", {measured.ci95_low_us, measured.ci95_high_us}},
-                      {"by_graph", measured.by_graph},
-                      {"breaks", broken_json(report.broken)},
-                      {"gflops", reached.gflops},
-                      {"gbytes_per_second", reached.gbytes_per_second}};
-    add_reached(object["best"], request.measure.objective, measured);
+    object["best"] = best_json(request, report, report.best->measurement);
   }
   object["tied"] = Json::array();
   for (const Measured& tied : report.tied) {
@@ -370,8 +375,7 @@ Json operation_json(const OperationRequest& request, const OperationReport& repo
   if (report.winner) {
     const KernelReport& winner = report.kernels[*report.winner];
     object["kernel"] = winner.spec->name;
-    object["best"] = object["implementations"][*report.winner]["tuned"]["best"];
-    object["best"]["time_us"] = *winner.best_us;
+    object["best"] = best_json(request_of(request, winner), *winner.tuned, winner.beside_others.value_or(winner.tuned->best->measurement));
   }
   return object;
 }

@@ -471,6 +471,7 @@ class OperationSession {
       HONE_TRY(time_in_turns(timed, kTurnsShare * common().budget.seconds.value_or(elapsed())));
     }
     for (std::size_t i = 0; i < finalists.size(); ++i) {
+      of(*finalists[i]).beside_others = timed[i].measured;
       of(*finalists[i]).best_us = timed[i].measured.median_us;
     }
     const Entrant& winner = *finalists[*pick(timed)];

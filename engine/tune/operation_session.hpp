@@ -25,9 +25,10 @@ std::string_view name(Part part);
 struct KernelReport {
   const KernelSpec* spec = nullptr;
   Part part = Part::kIllegal;
-  std::string why;                  ///< kFailed, kIllegal
-  std::optional<TuneReport> tuned;  ///< of what was started
-  std::optional<double> best_us;    ///< of its trials, or of the final round
+  std::string why;                                ///< kFailed, kIllegal
+  std::optional<TuneReport> tuned;                ///< of what was started
+  std::optional<double> best_us;                  ///< of its trials, or of the final round
+  std::optional<Measurement> beside_others = {};  ///< of its winner in the final round of all kernels, which `best_us` is of then
 };
 
 struct OperationReport {

@@ -65,6 +65,9 @@ TEST_CASE("tune searches all kernels of an operation and says what became of eac
   const std::string winner = report["kernel"];
   CHECK((winner == "gemm" || winner == "narrow_matmul"));
   CHECK(report["best"]["time_us"] > 0.0);
+  CHECK(report["best"]["ci95_us"][0] <= report["best"]["time_us"]);  // of the same round
+  CHECK(report["best"]["time_us"] <= report["best"]["ci95_us"][1]);
+  CHECK(report["best"]["time_us"] == of_kernel(report, winner)["best_us"]);
   CHECK(of_kernel(report, winner)["ended"] == "won");
   CHECK(of_kernel(report, "gemm_wgmma")["ended"] == "illegal");
   CHECK_FALSE(of_kernel(report, "gemm_wgmma")["reason"].get<std::string>().empty());
