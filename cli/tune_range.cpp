@@ -28,7 +28,7 @@ Json wanted_json(const WantedShape& wanted) { return {{"shape", json(wanted.shap
 Json range_json(const PortfolioRequest& request, const PortfolioReport& report, const std::filesystem::path& store) {
   const Portfolio& made = report.portfolio;
   Json object{{"operation", made.operation},
-              {"device", request.common.device.info.id},
+              {"device", device_ids(request.common)},
               {"product", request.common.device.info.product},
               {"dtype", made.dtypes},
               {"range", text(made.range)},
@@ -62,7 +62,7 @@ std::string range_text(const PortfolioRequest& request, const PortfolioReport& r
   constexpr double kKibi = 1024.0, kPercent = 100.0;
   constexpr std::size_t kFewShapes = 4;
   const Portfolio& made = report.portfolio;
-  std::string lines = fmt::format("{} {} {} on {} ({})\n", made.operation, made.dtypes, text(made.range), request.common.device.info.id,
+  std::string lines = fmt::format("{} {} {} on {} ({})\n", made.operation, made.dtypes, text(made.range), device_ids(request.common),
                                   request.common.device.info.product);
   lines += report.interrupted ? "interrupted: what was measured so far; the same command goes on\n" : "";
   lines += fmt::format("shapes   {}, {} of them in this run, {} trials, {:.1f} s in all\n", made.points.size(), report.measured,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "engine/kernel/configuration_text.hpp"
 
@@ -221,10 +222,10 @@ std::optional<PlannedSurvey> PortfolioComparisons::next(std::size_t most) {
     return std::nullopt;
   }
   leave_out_what_is_known();
-  const auto richest = std::ranges::max_element(places_, {}, [](const Place& place) {
-    return std::pair(std::ranges::count_if(place.pairs, &Pair::is_of_winner), place.pairs.size());
+  const auto richest = std::ranges::max_element(places_, {}, [this](const Place& place) {
+    return std::tuple(!shapes_.is_occupied(place.shape), std::ranges::count_if(place.pairs, &Pair::is_of_winner), place.pairs.size());
   });
-  if (richest == places_.end()) {
+  if (richest == places_.end() || shapes_.is_occupied(richest->shape)) {
     return std::nullopt;
   }
   std::ranges::stable_sort(richest->pairs, [](const Pair& a, const Pair& b) {

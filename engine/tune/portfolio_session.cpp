@@ -5,11 +5,18 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <exception>
+#include <iterator>
+#include <list>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
 
 #include "engine/kernel/static_fields.hpp"
+#include "engine/tune/evaluator.hpp"
+#include "engine/tune/monitor.hpp"
 #include "engine/tune/portfolio_choices.hpp"
 #include "engine/tune/portfolio_comparisons.hpp"
 #include "engine/tune/range_knowledge.hpp"
@@ -41,35 +48,138 @@ constexpr std::size_t kChoicesEach = 32;  // shapes, or so many new ones, until 
 constexpr double kSurveyTime = 0.3;       // of an exploring session's, that a survey may take
 constexpr int kPatience = 3;              // with failures in a row
 
+/// What each of a range's lanes has to itself. Shapes are measured side by side, each by one lane, on its devices.
+struct RangeLane {
+  RangeLane(TuneRequest own, const Operation& operation, Store& store, const Registry& registry, RangeKnowledge& knowledge,
+            Monitor& monitor)
+      : common(std::move(own)), trials(operation, common, store, registry, knowledge, monitor) {}
+
+  TuneRequest common;
+  RangeTrials trials;
+  std::optional<Spending> spending;
+  int failures_in_a_row = 0, failed_choices = 0, failed_comparisons = 0, empty_turns = 0;
+  std::optional<Error> last_failure;
+};
+
+/// The requests of a range's lanes: each has its share of the devices, in turn, and of the processes that compile. No more lanes than
+/// shapes. Attached workers are one lane.
+std::vector<TuneRequest> lanes_of(const PortfolioRequest& request) {
+  const TuneRequest& common = request.common;
+  const std::size_t devices = 1 + common.more_devices.size();
+  const std::size_t count =
+      common.workers ? 1 : static_cast<std::size_t>(std::min(static_cast<double>(devices), std::max(1.0, shapes_in(request.range))));
+  std::vector<TuneRequest> lanes(count, common);
+  if (count == 1) {
+    return lanes;
+  }
+  for (std::size_t i = 0; i < devices; ++i) {
+    TuneRequest& lane = lanes[i % count];
+    const DeviceInfo& info = i == 0 ? common.device.info : common.more_devices[i - 1];
+    if (i < count) {
+      lane.device.info = info;
+      lane.more_devices.clear();
+      lane.compile_workers = std::max(1, compile_workers(common) / static_cast<int>(count));
+    } else {
+      lane.more_devices.push_back(info);
+    }
+  }
+  return lanes;
+}
+
 class PortfolioSession {
  public:
   PortfolioSession(const PortfolioRequest& request, Store& store, const Registry& registry)
-      : request_(request), store_(store), knowledge_(request, store), trials_(request, store, registry, knowledge_) {}
+      : request_(request), store_(store), knowledge_(request, store) {
+    for (TuneRequest& own : lanes_of(request)) {
+      if (own.on_event) {
+        own.on_event = [this](const SessionEvent& event) {
+          const std::lock_guard one_at_a_time(telling_);
+          request_.common.on_event(event);
+        };
+      }
+      RangeLane& lane = lanes_.emplace_back(std::move(own), *request.operation, store, registry, knowledge_, monitor_);
+      lane.spending.emplace([this, &lane] { return spent_here(lane); },
+                            std::vector<Activity>{{kChoiceShare, [this, &lane] { return time_choices(lane); }},
+                                                  {1.0, [this, &lane] { return explore(lane); }},
+                                                  {kCompareShare, [this, &lane] { return compare(lane); }},
+                                                  {kSurveyShare, [this, &lane] { return survey_another(lane); }}});
+    }
+  }
 
   Result<PortfolioReport> run() {
     HONE_TRY(knowledge_.load());
-    while (!is_over() && !stopped()) {
-      spending_.set_share(kSessions, has_begun() && !is_small() ? kSessionShare : 1.0);
-      const Result<bool> done = spending_.next();
-      if (!done && done.error().code == ErrorCode::kCancelled) {
-        break;
+    {
+      std::vector<std::jthread> others;
+      for (auto lane = std::next(lanes_.begin()); lane != lanes_.end(); ++lane) {
+        others.emplace_back([this, &lane = *lane] { run(lane); });
       }
-      HONE_TRY(done);
-      empty_turns_ = *done ? 0 : empty_turns_ + 1;
+      run(lanes_.front());
+    }
+    if (thrown_) {
+      std::rethrow_exception(thrown_);
+    }
+    HONE_TRY(ended_);
+    const auto failed = std::ranges::find_if(lanes_, has_failed);
+    if (failed != lanes_.end() && !knowledge_.has_own()) {
+      return *failed->last_failure;
     }
     report_.interrupted = stopped();
-    report_.nothing_left = !stopped() && empty_turns_ >= kPatience && spent() < 1.0;
+    report_.nothing_left = !stopped() && spent() < 1.0 && std::ranges::all_of(lanes_, is_idle);
     return finish();
   }
 
  private:
+  static bool has_failed(const RangeLane& lane) { return lane.failures_in_a_row >= kPatience; }
+  static bool is_idle(const RangeLane& lane) { return lane.empty_turns >= kPatience; }
+
+  void run(RangeLane& lane) {
+    const Monitor::Inside inside(monitor_);
+    try {
+      take_turns(lane);
+    } catch (...) {  // it would end the process from here
+      thrown_ = std::current_exception();
+    }
+    if (has_failed(lane) && lanes_.size() > 1) {
+      report_.failures.push_back(fmt::format("{} measures no more, after {} failures in a row: {}", lane.common.device.info.id, kPatience,
+                                             lane.last_failure->message));
+    }
+  }
+
+  /// Until the budget is spent, or nothing is left that this lane could do.
+  void take_turns(RangeLane& lane) {
+    while (!is_over(lane) && !stopped() && ended_ && !thrown_) {
+      if (request_.budget.trials && trials_left() <= 0) {  // others are at the last ones
+        monitor_.wait_for_another();
+        continue;
+      }
+      lane.spending->set_share(kSessions, has_begun() && !is_small() ? kSessionShare : 1.0);
+      const Result<bool> done = lane.spending->next();
+      if (!done) {
+        if (done.error().code != ErrorCode::kCancelled) {
+          ended_ = done.error();
+        }
+        return;
+      }
+      // What others measure may bring something to do.
+      lane.empty_turns = *done || monitor_.wait_for_another() ? 0 : lane.empty_turns + 1;
+    }
+  }
+
   // ---- the budget ----
 
   /// Seconds of this run.
   [[nodiscard]] double seconds() const { return std::chrono::duration<double>(PortfolioClock::now() - start_).count(); }
   /// Of all runs.
   [[nodiscard]] double elapsed() const { return knowledge_.earlier_seconds() + seconds(); }
-  [[nodiscard]] std::int64_t trials() const { return knowledge_.earlier_trials() + trials_.trials(); }
+  [[nodiscard]] std::int64_t trials() const {
+    std::int64_t all = knowledge_.earlier_trials();
+    for (const RangeLane& lane : lanes_) {
+      all += lane.trials.trials();
+    }
+    return all;
+  }
+  /// Of a budget of trials, without what lanes are at.
+  [[nodiscard]] std::int64_t trials_left() const { return *request_.budget.trials - trials() - under_way_; }
   [[nodiscard]] bool stopped() const { return request_.common.stop.stop_requested(); }
   /// The share of the budget that is spent.
   [[nodiscard]] double spent() const {
@@ -80,17 +190,19 @@ class PortfolioSession {
                                                    : static_cast<double>(trials()) / static_cast<double>(*budget.trials);
     return std::max(of_seconds, of_trials);
   }
-  /// In this run, in seconds or in trials, as the budget is.
-  [[nodiscard]] double spent_here() const { return request_.budget.seconds ? seconds() : static_cast<double>(trials_.trials()); }
-  [[nodiscard]] bool is_over() const { return spent() >= 1.0 || empty_turns_ >= kPatience || failures_in_a_row_ >= kPatience; }
+  /// By a lane in this run, in seconds or in trials, as the budget is.
+  [[nodiscard]] double spent_here(const RangeLane& lane) const {
+    return request_.budget.seconds ? seconds() : static_cast<double>(lane.trials.trials());
+  }
+  [[nodiscard]] bool is_over(const RangeLane& lane) const { return spent() >= 1.0 || is_idle(lane) || has_failed(lane); }
 
   /// Whether the budget suffices for a session at each shape of the range, no shorter than any: then that is what it is spent on, first
   /// of all, however long they become.
   [[nodiscard]] bool is_small() const {
     const Budget& budget = request_.budget;
     const double shapes = shapes_in(request_.range);
-    const bool is_long =
-        !budget.seconds || kSmallShare * *budget.seconds / shapes >= seconds_for_shape(*budget.seconds, knowledge_.shapes().start());
+    const bool is_long = !budget.seconds || kSmallShare * *budget.seconds * lanes() / shapes >=
+                                                seconds_for_shape(*budget.seconds, knowledge_.shapes().start());
     const bool is_many = !budget.trials || static_cast<double>(*budget.trials) / shapes >= static_cast<double>(kLeastTrials);
     return request_.seconds_each == 0.0 && is_long && is_many;
   }
@@ -104,24 +216,25 @@ class PortfolioSession {
     if (request_.seconds_each > 0.0) {
       one.seconds = request_.seconds_each;
     } else if (budget.seconds) {
-      one.seconds = shared ? std::max(kLeastEach, kSmallShare * (*budget.seconds - elapsed()) / unmeasured)
+      one.seconds = shared ? std::max(kLeastEach, kSmallShare * (*budget.seconds - elapsed()) * std::min(1.0, lanes() / unmeasured))
                            : seconds_for_shape(*budget.seconds, knowledge_.shapes().start());
     }
     if (budget.trials) {
-      const std::int64_t left = std::max<std::int64_t>(1, *budget.trials - trials());
+      const std::int64_t left = std::max<std::int64_t>(1, trials_left());
       const double part = shared ? static_cast<double>(left) / unmeasured : static_cast<double>(*budget.trials) / kShapes;
       one.trials = std::min(left, std::max(kLeastTrials, static_cast<std::int64_t>(part)));
     }
     return one;
   }
   [[nodiscard]] double session_seconds() const { return each().seconds.value_or(kMostEach); }
+  [[nodiscard]] double lanes() const { return static_cast<double>(lanes_.size()); }
   [[nodiscard]] bool has_begun() const { return knowledge_.table().rows().size() >= kFirstShapes; }
 
   // ---- what it is spent on: each says whether there was something to do ----
 
   /// What the rule would choose and nobody has timed, at a shape that was measured before.
-  Result<bool> time_choices() {
-    if (!has_begun() || knowledge_.rule() == nullptr || failed_choices_ >= kPatience) {
+  Result<bool> time_choices(RangeLane& lane) {
+    if (!has_begun() || knowledge_.rule() == nullptr || lane.failed_choices >= kPatience) {
       return false;
     }
     if (knowledge_.table().rows().size() >= knowledge_.portfolio().points.size() + kChoicesEach) {
@@ -130,10 +243,10 @@ class PortfolioSession {
     std::optional<PlannedSurvey> next;
     do {
       next = choices_.next(knowledge_.portfolio(), *knowledge_.rule(), most_surveyed(), session_seconds());
-    } while (!next && !choices_.is_done() && !is_over() && !stopped());
+    } while (!next && !choices_.is_done() && !is_over(lane) && !stopped());
     if (next) {
-      HONE_ASSIGN(const bool measured, survey(next->shape, next->first));
-      failed_choices_ += measured ? 0 : 1;
+      HONE_ASSIGN(const bool measured, survey(lane, next->shape, next->first));
+      lane.failed_choices += measured ? 0 : 1;
       if (++timed_choices_ % kChoicesEach == 0) {
         knowledge_.learn_as_set();
       }
@@ -141,16 +254,16 @@ class PortfolioSession {
     return next.has_value();
   }
 
-  Result<bool> explore() {
+  Result<bool> explore(RangeLane& lane) {
     const auto need = [this](const Shape& shape) { return knowledge_.need(shape); };
     const std::optional<Shape> shape = knowledge_.shapes().next_explored(session_seconds(), knowledge_.table(), need);
-    HONE_TRY(shape ? search(*shape) : Result<void>());
+    HONE_TRY(shape ? search(lane, *shape) : Result<void>());
     return shape.has_value();
   }
 
   /// What may be better than a member, at a shape that was measured before.
-  Result<bool> compare() {
-    if (knowledge_.rule() == nullptr || failed_comparisons_ >= kPatience) {
+  Result<bool> compare(RangeLane& lane) {
+    if (knowledge_.rule() == nullptr || lane.failed_comparisons >= kPatience) {
       return false;
     }
     const Portfolio& portfolio = knowledge_.portfolio();
@@ -162,34 +275,53 @@ class PortfolioSession {
     comparisons_.add_winners(portfolio, *knowledge_.rule(), session_seconds());
     const std::optional<PlannedSurvey> next = comparisons_.next(most_surveyed());
     if (next) {
-      HONE_ASSIGN(const bool measured, survey(next->shape, next->first));
-      failed_comparisons_ += measured ? 0 : 1;
+      HONE_ASSIGN(const bool measured, survey(lane, next->shape, next->first));
+      lane.failed_comparisons += measured ? 0 : 1;
     }
     return next.has_value();
   }
 
   /// What is promising at a new shape; where nothing of that can be timed, a session, which counts as a survey: it is all that can be had
   /// there.
-  Result<bool> survey_another() {
+  Result<bool> survey_another(RangeLane& lane) {
     const std::optional<Shape> shape = knowledge_.shapes().next_surveyed(session_seconds(), knowledge_.table());
     if (!shape) {
       return false;
     }
     HONE_ASSIGN(const Problem problem, knowledge_.shapes().problem_at(*shape));
     const std::size_t most = most_surveyed();
-    HONE_ASSIGN(const bool measured, survey(*shape, knowledge_.proposed(*shape, problem, most, most * kMemberShare / 4)));
-    HONE_TRY(measured ? Result<void>() : search(*shape));
+    HONE_ASSIGN(const bool measured, survey(lane, *shape, knowledge_.proposed(*shape, problem, most, most * kMemberShare / 4)));
+    HONE_TRY(measured ? Result<void>() : search(lane, *shape));
     return true;
   }
 
   // ---- a shape ----
 
   [[nodiscard]] std::size_t most_surveyed() const {
-    return !request_.budget.trials ? kSurveyed
-                                   : static_cast<std::size_t>(std::clamp<std::int64_t>(*request_.budget.trials - trials(), 1, kSurveyed));
+    return !request_.budget.trials ? kSurveyed : static_cast<std::size_t>(std::clamp<std::int64_t>(trials_left(), 1, kSurveyed));
   }
 
-  Result<bool> survey(const Shape& shape, const PortfolioProposals::First& configurations) {
+  /// What is measured at a shape, as long as it is: no other lane goes there, and its trials are spoken for.
+  class UnderWay {
+   public:
+    UnderWay(PortfolioSession& session, const Shape& shape, std::int64_t trials) : session_(session), shape_(shape), trials_(trials) {
+      session.knowledge_.shapes().occupy(shape);
+      session.under_way_ += trials;
+    }
+    ~UnderWay() {
+      session_.knowledge_.shapes().vacate(shape_);
+      session_.under_way_ -= trials_;
+    }
+    UnderWay(const UnderWay&) = delete;
+    UnderWay& operator=(const UnderWay&) = delete;
+
+   private:
+    PortfolioSession& session_;
+    const Shape& shape_;
+    std::int64_t trials_;
+  };
+
+  Result<bool> survey(RangeLane& lane, const Shape& shape, const PortfolioProposals::First& configurations) {
     tell(shape, true);
     const bool is_new = !knowledge_.table().holds(shape);
     std::size_t count = 0;
@@ -197,10 +329,11 @@ class PortfolioSession {
       count += own.size();
     }
     const double share = static_cast<double>(std::max(count, kLeastTime)) / kSurveyed;
-    HONE_ASSIGN(const bool is_any_right, trials_.survey(shape, configurations, share * kSurveyTime * session_seconds()));
+    const UnderWay here(*this, shape, static_cast<std::int64_t>(count));
+    HONE_ASSIGN(const bool is_any_right, lane.trials.survey(shape, configurations, share * kSurveyTime * session_seconds()));
     if (is_any_right) {
       report_.measured += is_new ? 1 : 0;
-      failures_in_a_row_ = failed_choices_ = failed_comparisons_ = 0;
+      lane.failures_in_a_row = lane.failed_choices = lane.failed_comparisons = 0;
     }
     return is_any_right;
   }
@@ -218,12 +351,14 @@ class PortfolioSession {
     return static_cast<std::size_t>(std::clamp(kProposalShare * trials, kLeastProposals, kMostProposals));
   }
 
-  Result<void> search(const Shape& shape) {
+  Result<void> search(RangeLane& lane, const Shape& shape) {
     tell(shape, false);
     HONE_ASSIGN(const Problem problem, knowledge_.shapes().problem_at(shape));
-    const Result<void> done = trials_.search(shape, knowledge_.proposed(shape, problem, proposals_for(shape), 0), each());
+    const Budget budget = each();
+    const UnderWay here(*this, shape, budget.trials.value_or(0));
+    const Result<void> done = lane.trials.search(shape, knowledge_.proposed(shape, problem, proposals_for(shape), 0), budget);
     if (done) {
-      failures_in_a_row_ = 0;
+      lane.failures_in_a_row = 0;
       ++report_.measured;
       return {};
     }
@@ -233,12 +368,14 @@ class PortfolioSession {
     knowledge_.shapes().refuse(shape);
     report_.failures.push_back(fmt::format("{}: {}", text(shape), done.error().message));
     // An empty space says something about the shape; what else fails again and again is no matter of shapes.
-    failures_in_a_row_ += done.error().code == ErrorCode::kEmptySpace ? 0 : 1;
-    return failures_in_a_row_ >= kPatience && !knowledge_.has_own() ? done : Result<void>();
+    lane.failures_in_a_row += done.error().code == ErrorCode::kEmptySpace ? 0 : 1;
+    lane.last_failure = done.error();
+    return {};
   }
 
   void tell(const Shape& shape, bool surveyed) {
     if (request_.on_progress) {
+      const std::lock_guard one_at_a_time(telling_);
       request_.on_progress({knowledge_.table().rows().size(), shape, surveyed, elapsed(), knowledge_.portfolio().expected});
     }
   }
@@ -257,7 +394,8 @@ class PortfolioSession {
                                                        report_.failures.empty() ? ": none fits the device, --largest and the budget"
                                                                                 : ": " + report_.failures.front())};
     }
-    report_.portfolio.seconds = trials_.trials() > 0 ? elapsed() : knowledge_.earlier_seconds();  // else what stands stays as it is
+    report_.portfolio.seconds =
+        trials() > knowledge_.earlier_trials() ? elapsed() : knowledge_.earlier_seconds();  // else what stands stays as it is
     report_.portfolio.trials = trials();
     HONE_ASSIGN(report_.generation, store_.put_portfolio(knowledge_.key(), text(report_.portfolio)));
     HONE_ASSIGN(report_.code_bytes, code_bytes(report_.portfolio, *request_.operation, request_.common.device.info, store_));
@@ -304,19 +442,18 @@ class PortfolioSession {
   const PortfolioRequest& request_;
   Store& store_;
   RangeKnowledge knowledge_;
-  RangeTrials trials_;
   PortfolioChoices choices_{knowledge_.table(), knowledge_.shapes(), knowledge_.proposals()};
   PortfolioComparisons comparisons_{knowledge_.table(), knowledge_.shapes(), knowledge_.proposals()};
   static constexpr std::size_t kSessions = 1;  // of these
-  Spending spending_{[this] { return spent_here(); },
-                     {{kChoiceShare, [this] { return time_choices(); }},
-                      {1.0, [this] { return explore(); }},
-                      {kCompareShare, [this] { return compare(); }},
-                      {kSurveyShare, [this] { return survey_another(); }}}};
   PortfolioReport report_;
   std::set<PortfolioMember> planned_;  ///< that comparisons were planned for
   std::size_t timed_choices_ = 0;
-  int failures_in_a_row_ = 0, failed_choices_ = 0, failed_comparisons_ = 0, empty_turns_ = 0;
+  std::int64_t under_way_ = 0;  ///< trials that lanes are at
+  Result<void> ended_;          ///< by what ends all lanes
+  std::exception_ptr thrown_;   ///< in one of them
+  Monitor monitor_;             ///< around all of this but the store
+  std::mutex telling_;          ///< those who asked to be told
+  std::list<RangeLane> lanes_;  ///< that stay where they are
   PortfolioClock::time_point start_ = PortfolioClock::now();
 };
 

@@ -26,10 +26,11 @@ Result<bool> RangeTrials::survey(const Shape& shape, const PortfolioProposals::F
     HONE_ASSIGN(const Problem own_problem, problem_for(spec, problem));
     auto [one, is_new] = surveys_.try_emplace(kernel);
     if (is_new) {
-      one->second = std::make_unique<Survey>(request_.common, spec, store_);
+      one->second = std::make_unique<Survey>(common_, spec, store_);
     }
     const double share = static_cast<double>(own.size()) / static_cast<double>(std::max<std::size_t>(1, count));
-    Result<std::vector<Trial>> trials = one->second->measure(own_problem, own, share * seconds);
+    Result<std::vector<Trial>> trials =
+        monitor_.work_outside([&, survey = one->second.get()] { return survey->measure(own_problem, own, share * seconds); });
     if (!trials && ends_all(trials.error())) {
       return trials.error();
     }
@@ -51,7 +52,7 @@ Result<bool> RangeTrials::survey(const Shape& shape, const PortfolioProposals::F
 
 Result<void> RangeTrials::search(const Shape& shape, PortfolioProposals::First first, const Budget& budget) {
   using Clock = std::chrono::steady_clock;
-  TuneRequest common = request_.common;
+  TuneRequest common = common_;
   common.budget = budget;
   common.first = std::move(first);
   common.keep_best = false;
@@ -60,8 +61,8 @@ Result<void> RangeTrials::search(const Shape& shape, PortfolioProposals::First f
   HONE_ASSIGN(common.problem, knowledge_.shapes().problem_at(shape));
   const auto begin = Clock::now();
   TrialTimes times;
-  HONE_TRY(request_.operation->implementations.size() == 1 ? search_one(shape, std::move(common), times)
-                                                           : search_all(shape, std::move(common), times));
+  HONE_TRY(operation_.implementations.size() == 1 ? search_one(shape, std::move(common), times)
+                                                  : search_all(shape, std::move(common), times));
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   knowledge_.shapes().note_session(shape, times.start(), times.seconds(seconds), times.trials());
   knowledge_.note_shape(shape, true);
@@ -76,16 +77,16 @@ Result<void> RangeTrials::add(const Shape& shape, const KernelSpec& spec, std::i
 }
 
 Result<void> RangeTrials::search_one(const Shape& shape, TuneRequest one, TrialTimes& times) {
-  one.spec = *request_.operation->implementations.front();
+  one.spec = *operation_.implementations.front();
   HONE_ASSIGN(one.problem, problem_for(one.spec, one.problem));
-  HONE_ASSIGN(const TuneReport report, tune(one, store_, registry_));
+  HONE_ASSIGN(const TuneReport report, monitor_.work_outside([&] { return tune(one, store_, registry_); }));
   return add(shape, one.spec, report.session, times);
 }
 
 Result<void> RangeTrials::search_all(const Shape& shape, TuneRequest common, TrialTimes& times) {
   const Problem problem = common.problem;
-  const OperationRequest all{.operation = request_.operation, .problem = problem, .common = std::move(common)};
-  HONE_ASSIGN(const OperationReport report, tune(all, store_, registry_));
+  const OperationRequest all{.operation = &operation_, .problem = problem, .common = std::move(common)};
+  HONE_ASSIGN(const OperationReport report, monitor_.work_outside([&] { return tune(all, store_, registry_); }));
   for (const KernelReport& kernel : report.kernels) {
     if (kernel.tuned) {
       HONE_TRY(add(shape, *kernel.spec, kernel.tuned->session, times));

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/store/store.hpp"
+#include "engine/tune/monitor.hpp"
 #include "engine/tune/portfolio_proposals.hpp"
 #include "engine/tune/portfolio_session.hpp"
 #include "engine/tune/range_knowledge.hpp"
@@ -18,12 +19,14 @@ namespace hone {
 
 class RangeTrials {
  public:
-  /// Holds references to all; what is measured goes to `knowledge`.
-  RangeTrials(const PortfolioRequest& request, Store& store, const Registry& registry, RangeKnowledge& knowledge)
-      : request_(request), store_(store), registry_(registry), knowledge_(knowledge) {}
+  /// Holds references to all. `common`: the devices, and what holds for every session. What is measured goes to `knowledge`, which is
+  /// inside `monitor`: who calls is inside, and is outside while something is measured.
+  RangeTrials(const Operation& operation, const TuneRequest& common, Store& store, const Registry& registry, RangeKnowledge& knowledge,
+              Monitor& monitor)
+      : operation_(operation), common_(common), store_(store), registry_(registry), knowledge_(knowledge), monitor_(monitor) {}
 
-  /// Times configurations for so many seconds in all. False where none was right, which is not noted: that is the shape's doing, more
-  /// likely than all of theirs. Errors: kCancelled; the store's; the shape is none of the operation's.
+  /// Times configurations for so many seconds in all, on the first device. False where none was right, which is not noted: that is the
+  /// shape's doing, more likely than all of theirs. Errors: kCancelled; the store's; the shape is none of the operation's.
   Result<bool> survey(const Shape& shape, const PortfolioProposals::First& configurations, double seconds);
   /// A session that begins with `first`. Errors: the session's.
   Result<void> search(const Shape& shape, PortfolioProposals::First first, const Budget& budget);
@@ -35,10 +38,12 @@ class RangeTrials {
   Result<void> search_one(const Shape& shape, TuneRequest one, TrialTimes& times);
   Result<void> search_all(const Shape& shape, TuneRequest common, TrialTimes& times);
 
-  const PortfolioRequest& request_;
+  const Operation& operation_;
+  const TuneRequest& common_;
   Store& store_;
   const Registry& registry_;
   RangeKnowledge& knowledge_;
+  Monitor& monitor_;
   IdleWorkers idle_workers_;                                ///< for the sessions; surveys have their own processes
   std::map<std::string, std::unique_ptr<Survey>> surveys_;  ///< by kernel
   std::int64_t trials_ = 0;

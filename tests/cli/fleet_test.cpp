@@ -208,6 +208,37 @@ TEST_CASE("an operation is tuned on several devices") {
   CHECK(report["best"].is_object());
 }
 
+TEST_CASE("shapes of a range are measured on several devices side by side, each on one, within one budget") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db", log = directory / "log";
+  const Ended ended = run({"tune", "copy", "--device", "sleeper:*", "--plugin", kSleeper, "--shapes", "n=1..65536", "--budget", "120trials",
+                           "--strategy", "random", "--store", store, "--json"},
+                          {{"SLEEPER_MS", "10"}, {"SLEEPER_LOG", log}});
+  REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+  CHECK(most_at_once(events(log)) == 4);
+  const auto report = ended.json();
+  CHECK(report["device"] == "sleeper:0,sleeper:1,sleeper:2,sleeper:3");
+  CHECK(report["trials"] == 120);
+  CHECK(report["failures"].empty());
+  CHECK(report["points"] == report["measured_now"]);
+  CHECK(query(store, "SELECT DISTINCT device_id FROM session ORDER BY device_id") ==
+        std::vector<std::string>{"sleeper:0", "sleeper:1", "sleeper:2", "sleeper:3"});
+  // Surveys too: what is tried beside the sessions.
+  CHECK(query(store, "SELECT count(DISTINCT device_id) > 1 FROM session WHERE strategy = 'survey'") == std::vector<std::string>{"1"});
+}
+
+TEST_CASE("a range of fewer shapes than devices has the devices divided among its shapes") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  const Ended ended = run({"tune", "copy", "--device", "sleeper:*", "--plugin", kSleeper, "--shapes", "n=1024|4096", "--budget", "64trials",
+                           "--strategy", "random", "--store", store, "--json"},
+                          {{"SLEEPER_MS", "2"}});
+  REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+  CHECK(ended.json()["points"] == 2);
+  CHECK(query(store, "SELECT DISTINCT device_id FROM session WHERE strategy <> 'survey' ORDER BY device_id") ==
+        std::vector<std::string>{"sleeper:0,sleeper:2", "sleeper:1,sleeper:3"});
+}
+
 TEST_CASE("kernels of an operation end on the same device, though it was not the first that began") {
   const TemporaryDirectory directory;
   const std::string store = directory / "S.db", folder = HONE_SOURCE_DIR "/tests/cli/";
