@@ -26,7 +26,7 @@ struct PortfolioRequest {
   TuneRequest common;         ///< what holds for every session: all but spec, problem and budget
   Budget budget;              ///< of all shapes together, earlier runs included; of 0 trials: the portfolio of what the store knows
   double seconds_each = 0.0;  ///< for a shape; 0: a part of the budget
-  std::size_t most_members = 80;
+  std::size_t most_members = Portfolio::kMostMembers;
   double most_bytes = 1 << 30;  ///< of a shape's arguments
   bool resume = true;           ///< what earlier runs of the range spent counts
   std::function<void(const PortfolioProgress&)> on_progress;

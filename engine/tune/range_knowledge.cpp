@@ -13,7 +13,7 @@ namespace hone {
 namespace {
 
 constexpr double kLearnAgain = 1.5;        // times as many shapes as when it was last asked what a portfolio of them is like
-constexpr std::size_t kMostPoints = 2048;  // that a portfolio keeps: its rule is better with more, and each is 130 bytes of text
+constexpr std::size_t kMostPoints = 4096;  // that a portfolio keeps: its rule is better with more, and each is 130 bytes of text
 
 }  // namespace
 
