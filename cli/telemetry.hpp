@@ -18,7 +18,8 @@ namespace hone::cli {
 void add_log_option(cxxopts::Options& options);
 void add_metrics_option(cxxopts::Options& options);
 
-/// Nothing happens, and nothing is counted, where neither option was given. Sessions tell it from one thread; readers have their own.
+/// Nothing happens, and nothing is counted, where neither option was given. Sessions tell it one thing at a time; readers have threads of
+/// their own.
 class Telemetry {
  public:
   /// Errors: a file that cannot be written, an address that cannot be listened on.

@@ -89,10 +89,10 @@ std::string broken_text(const std::vector<Constraint>& broken) {
   return lines;
 }
 
-/// The winner, as it was measured in one of the final rounds.
-Json best_json(const TuneRequest& request, const TuneReport& report, const Measurement& measured) {
+/// The winner, with what was measured of it in one of the final rounds.
+Json best_json(const TuneRequest& request, const TuneReport& report, const Measured& best, const Measurement& measured) {
   const Rates reached = rates(request.spec, request.problem, measured.median_us);
-  Json object{{"config", json(request.spec.parameters, report.best->configuration)},
+  Json object{{"config", json(request.spec.parameters, best.configuration)},
               {"time_us", measured.median_us},
               {"ci95_us", {measured.ci95_low_us, measured.ci95_high_us}},
               {"by_graph", measured.by_graph},
@@ -155,7 +155,7 @@ Json report_json(const TuneRequest& request, const TuneReport& report, const std
     add_reached(object["default"], request.measure.objective, report.default_measured->measurement);
   }
   if (report.best) {
-    object["best"] = best_json(request, report, report.best->measurement);
+    object["best"] = best_json(request, report, *report.best, report.best->measurement);
   }
   object["tied"] = Json::array();
   for (const Measured& tied : report.tied) {
@@ -375,7 +375,10 @@ Json operation_json(const OperationRequest& request, const OperationReport& repo
   if (report.winner) {
     const KernelReport& winner = report.kernels[*report.winner];
     object["kernel"] = winner.spec->name;
-    object["best"] = best_json(request_of(request, winner), *winner.tuned, winner.beside_others.value_or(winner.tuned->best->measurement));
+    if (winner.tuned && winner.tuned->best) {
+      const Measured& best = *winner.tuned->best;
+      object["best"] = best_json(request_of(request, winner), *winner.tuned, best, winner.beside_others.value_or(best.measurement));
+    }
   }
   return object;
 }

@@ -156,8 +156,9 @@ void add_range_options(cxxopts::Options& options) {
                         cxxopts::value<std::string>(), "RANGE")("each", "of a range: seconds for a shape (0: a part of the budget)",
                                                                 cxxopts::value<double>()->default_value("0"), "SECONDS")(
       "largest", "of a range: the largest shapes, by the bytes of their arguments", cxxopts::value<std::string>()->default_value("1GiB"),
-      "SIZE")("members", "of a range: how many configurations at most", cxxopts::value<std::string>()->default_value("128"), "N")(
-      "out", "of a range: also write the portfolio to a file", cxxopts::value<std::string>(), "FILE");
+      "SIZE")("members", "of a range: how many configurations at most",
+              cxxopts::value<std::string>()->default_value(std::to_string(Portfolio::kMostMembers)),
+              "N")("out", "of a range: also write the portfolio to a file", cxxopts::value<std::string>(), "FILE");
 }
 
 Result<void> check_range_options(const cxxopts::ParseResult& arguments) {

@@ -15,7 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostPoints = 4096;                   // of what is read
 constexpr double kDigits = 1e4;                             // of a slowdown: a hundredth of a percent
 constexpr double kLeastSetting = 1e-3, kMostSetting = 1e3;  // of a rule: beyond them it has no more digits
 constexpr double kMostNumber = 1e15;                        // microseconds, slowdowns: beyond it nothing can be rounded and written
@@ -243,8 +242,8 @@ std::string fault(const Portfolio& portfolio) {
     return "no operation, no dtypes or no product";
   }
   const auto varying = static_cast<std::size_t>(std::ranges::count_if(portfolio.range.axes, &RangeAxis::varies));
-  if (portfolio.members.size() > Portfolio::kMostMembers || portfolio.points.size() > kMostPoints) {
-    return fmt::format("more than {} members or {} points", Portfolio::kMostMembers, kMostPoints);
+  if (portfolio.members.size() > Portfolio::kMostMembers || portfolio.points.size() > Portfolio::kMostPoints) {
+    return fmt::format("more than {} members or {} points", Portfolio::kMostMembers, Portfolio::kMostPoints);
   }
   const auto can_be_written = [](double value) { return value >= 1.0 / kMostNumber && value <= kMostNumber; };
   for (const auto& [name, value] : {std::pair("expected_slowdown", portfolio.expected), std::pair("worst_slowdown", portfolio.worst),

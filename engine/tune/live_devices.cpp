@@ -17,7 +17,7 @@ DeviceWorkers::Events LiveEvaluator::events_of(std::size_t place) {
 
 void LiveEvaluator::add_lane(const DeviceInfo& info, const WorkerCommand& command, wire::Message setup) {
   setup["device"] = wire::to_message(info);
-  setup["near"] = !request_.more_devices.empty();
+  setup["near"] = !request_.more_devices.empty() || request_.beside_others;
   lanes_.push_back(std::make_unique<DeviceLane>(
       lanes_.size(), info,
       std::make_unique<DeviceWorkers>(context_, command, std::move(setup), info, events_of(lanes_.size()), request_.idle_workers)));

@@ -1,5 +1,6 @@
 #pragma once
-// A monitor (Hoare, 1974): of several threads one at a time is inside, where what they share is, and is outside while it works alone.
+// A monitor (as Lampson and Redell's, 1980): of several threads one at a time is inside, where what they share is, and is outside while it
+// works alone.
 
 #include <condition_variable>
 #include <cstddef>

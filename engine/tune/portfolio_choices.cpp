@@ -75,7 +75,7 @@ std::optional<PlannedSurvey> PortfolioChoices::next(const Portfolio& so_far, con
     }
     const PortfolioTable::Row& row = rows[passed_++];
     const Result<Problem> problem = shapes_.problem_at(row.shape);
-    const bool can_be_had = problem && shapes_.is_cheap(*problem, session_seconds) && !shapes_.is_occupied(row.shape);
+    const bool can_be_had = problem && shapes_.is_cheap(*problem, session_seconds) && !shapes_.is_reserved(row.shape);
     PlannedSurvey plan = can_be_had ? at(row, *point, so_far, rule, most) : PlannedSurvey{row.shape, {}};
     if (!plan.first.empty()) {
       ++found_;

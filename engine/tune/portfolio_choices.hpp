@@ -22,7 +22,7 @@ class PortfolioChoices {
   /// first that was, at most four and `most` in all, and the fastest that is known, beside which they are timed. It passes over all shapes
   /// in the order in which they were measured, and again as long as a pass finds many. What was proposed twice at a shape and not timed is
   /// not there again. Nothing if none of the next few shapes has any, or if nothing is left. `rule`: of `so_far`; a shape that is no point
-  /// of it waits for one that knows it. `session_seconds`: as in PortfolioShapes.
+  /// of it waits for one that knows it, and one where something is measured for the next pass. `session_seconds`: as in PortfolioShapes.
   [[nodiscard]] std::optional<PlannedSurvey> next(const Portfolio& so_far, const PortfolioRule& rule, std::size_t most,
                                                   double session_seconds);
   /// Whether nothing is left, as far as `so_far` knows the shapes.

@@ -52,11 +52,15 @@ std::vector<PortfolioComparisons::Pair>& PortfolioComparisons::pairs_at(const Sh
 }
 
 void PortfolioComparisons::plan(const std::vector<PortfolioMember>& members, double session_seconds) {
+  const std::set<PortfolioMember> current(members.begin(), members.end());
+  if (planned_for_ == current) {
+    return;
+  }
   const std::vector<PortfolioTable::Row>& rows = table_.rows();
   const std::vector<std::optional<Shape>> fastest = table_.fastest_at();
   std::vector<bool> is_cheap;
   for (Place& place : places_) {
-    std::erase_if(place.pairs, [](const Pair& pair) { return !pair.is_of_winner; });
+    std::erase_if(place.pairs, [&](const Pair& pair) { return !pair.is_of_winner && !current.contains(pair.member); });
   }
   for (const PortfolioTable::Row& row : rows) {
     const Result<Problem> problem = shapes_.problem_at(row.shape);
@@ -64,7 +68,7 @@ void PortfolioComparisons::plan(const std::vector<PortfolioMember>& members, dou
   }
   for (const PortfolioMember& member : members) {
     const std::optional<std::size_t> column = table_.find_column(member);
-    if (!column || !fastest[*column]) {
+    if (planned_for_.contains(member) || !column || !fastest[*column]) {
       continue;
     }
     std::vector<std::pair<std::size_t, double>> near;  // rows, slowdowns
@@ -87,6 +91,7 @@ void PortfolioComparisons::plan(const std::vector<PortfolioMember>& members, dou
       }
     }
   }
+  planned_for_ = current;
   std::erase_if(places_, [](const Place& place) { return place.pairs.empty(); });
 }
 
@@ -223,9 +228,9 @@ std::optional<PlannedSurvey> PortfolioComparisons::next(std::size_t most) {
   }
   leave_out_what_is_known();
   const auto richest = std::ranges::max_element(places_, {}, [this](const Place& place) {
-    return std::tuple(!shapes_.is_occupied(place.shape), std::ranges::count_if(place.pairs, &Pair::is_of_winner), place.pairs.size());
+    return std::tuple(!shapes_.is_reserved(place.shape), std::ranges::count_if(place.pairs, &Pair::is_of_winner), place.pairs.size());
   });
-  if (richest == places_.end() || shapes_.is_occupied(richest->shape)) {
+  if (richest == places_.end() || shapes_.is_reserved(richest->shape)) {
     return std::nullopt;
   }
   std::ranges::stable_sort(richest->pairs, [](const Pair& a, const Pair& b) {

@@ -20,8 +20,8 @@ class PortfolioComparisons {
   PortfolioComparisons(const PortfolioTable& table, const PortfolioShapes& shapes, const PortfolioProposals& proposals)
       : table_(table), shapes_(shapes), proposals_(proposals) {}
 
-  /// For each member: where it is nearly the fastest and a survey costs little, what is one parameter from it (newly_legal). In place of
-  /// what was planned before. `session_seconds`: as in PortfolioShapes.
+  /// For each member: where it is nearly the fastest and a survey costs little, what is one parameter from it (newly_legal). What was
+  /// planned for one stays as long as it is a member: a plan of all takes seconds. `session_seconds`: as in PortfolioShapes.
   void plan(const std::vector<PortfolioMember>& members, double session_seconds);
   /// Each configuration that won at a shape where the members are clearly behind: at the shapes around that one, beside the best member of
   /// each. Once, or again when more shapes are known, as long as those around it are too few. They come before what is planned for members.
@@ -70,6 +70,7 @@ class PortfolioComparisons {
   const PortfolioShapes& shapes_;
   const PortfolioProposals& proposals_;
   std::vector<Place> places_;
+  std::set<PortfolioMember> planned_for_;
   std::vector<std::size_t> members_;                                 ///< the columns of those that winners are compared with
   std::map<std::size_t, Winner> winners_;                            ///< by column
   std::map<std::pair<PortfolioMember, std::string>, int> proposed_;  ///< how often, by what is compared and the shape

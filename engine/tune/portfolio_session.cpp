@@ -8,20 +8,16 @@
 #include <exception>
 #include <iterator>
 #include <list>
+#include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
 
 #include "engine/kernel/static_fields.hpp"
-#include "engine/tune/evaluator.hpp"
-#include "engine/tune/monitor.hpp"
 #include "engine/tune/portfolio_choices.hpp"
 #include "engine/tune/portfolio_comparisons.hpp"
-#include "engine/tune/range_knowledge.hpp"
-#include "engine/tune/range_trials.hpp"
-#include "engine/tune/spending.hpp"
+#include "engine/tune/range_lanes.hpp"
 #include "engine/tune/warm.hpp"
 
 namespace hone {
@@ -46,45 +42,7 @@ constexpr std::size_t kLeastTime = 8;     // configurations: fewer have as much 
 constexpr std::size_t kMemberShare = 2;   // quarters of what is surveyed, that members may have before others
 constexpr std::size_t kChoicesEach = 32;  // shapes, or so many new ones, until the rule is made again
 constexpr double kSurveyTime = 0.3;       // of an exploring session's, that a survey may take
-constexpr int kPatience = 3;              // with failures in a row
-
-/// What each of a range's lanes has to itself. Shapes are measured side by side, each by one lane, on its devices.
-struct RangeLane {
-  RangeLane(TuneRequest own, const Operation& operation, Store& store, const Registry& registry, RangeKnowledge& knowledge,
-            Monitor& monitor)
-      : common(std::move(own)), trials(operation, common, store, registry, knowledge, monitor) {}
-
-  TuneRequest common;
-  RangeTrials trials;
-  std::optional<Spending> spending;
-  int failures_in_a_row = 0, failed_choices = 0, failed_comparisons = 0, empty_turns = 0;
-  std::optional<Error> last_failure;
-};
-
-/// The requests of a range's lanes: each has its share of the devices, in turn, and of the processes that compile. No more lanes than
-/// shapes. Attached workers are one lane.
-std::vector<TuneRequest> lanes_of(const PortfolioRequest& request) {
-  const TuneRequest& common = request.common;
-  const std::size_t devices = 1 + common.more_devices.size();
-  const std::size_t count =
-      common.workers ? 1 : static_cast<std::size_t>(std::min(static_cast<double>(devices), std::max(1.0, shapes_in(request.range))));
-  std::vector<TuneRequest> lanes(count, common);
-  if (count == 1) {
-    return lanes;
-  }
-  for (std::size_t i = 0; i < devices; ++i) {
-    TuneRequest& lane = lanes[i % count];
-    const DeviceInfo& info = i == 0 ? common.device.info : common.more_devices[i - 1];
-    if (i < count) {
-      lane.device.info = info;
-      lane.more_devices.clear();
-      lane.compile_workers = std::max(1, compile_workers(common) / static_cast<int>(count));
-    } else {
-      lane.more_devices.push_back(info);
-    }
-  }
-  return lanes;
-}
+constexpr int kPatience = 3;              // with failures in a row, and with turns that find nothing to do
 
 class PortfolioSession {
  public:
@@ -93,7 +51,7 @@ class PortfolioSession {
     for (TuneRequest& own : lanes_of(request)) {
       if (own.on_event) {
         own.on_event = [this](const SessionEvent& event) {
-          const std::lock_guard one_at_a_time(telling_);
+          const std::lock_guard one_at_a_time(callback_mutex_);
           request_.common.on_event(event);
         };
       }
@@ -108,19 +66,13 @@ class PortfolioSession {
 
   Result<PortfolioReport> run() {
     HONE_TRY(knowledge_.load());
-    {
-      std::vector<std::jthread> others;
-      for (auto lane = std::next(lanes_.begin()); lane != lanes_.end(); ++lane) {
-        others.emplace_back([this, &lane = *lane] { run(lane); });
-      }
-      run(lanes_.front());
-    }
+    run_all();
     if (thrown_) {
       std::rethrow_exception(thrown_);
     }
     HONE_TRY(ended_);
     const auto failed = std::ranges::find_if(lanes_, has_failed);
-    if (failed != lanes_.end() && !knowledge_.has_own()) {
+    if (failed != lanes_.end() && !knowledge_.has_own() && !stopped()) {
       return *failed->last_failure;
     }
     report_.interrupted = stopped();
@@ -132,6 +84,19 @@ class PortfolioSession {
   static bool has_failed(const RangeLane& lane) { return lane.failures_in_a_row >= kPatience; }
   static bool is_idle(const RangeLane& lane) { return lane.empty_turns >= kPatience; }
 
+  void run_all() {
+    std::vector<std::jthread> others;
+    try {
+      for (auto lane = std::next(lanes_.begin()); lane != lanes_.end(); ++lane) {
+        others.emplace_back([this, &lane = *lane] { run(lane); });
+      }
+    } catch (...) {  // of those that run already none goes on
+      const Monitor::Inside inside(monitor_);
+      thrown_ = std::current_exception();
+    }
+    run(lanes_.front());
+  }
+
   void run(RangeLane& lane) {
     const Monitor::Inside inside(monitor_);
     try {
@@ -140,7 +105,7 @@ class PortfolioSession {
       thrown_ = std::current_exception();
     }
     if (has_failed(lane) && lanes_.size() > 1) {
-      report_.failures.push_back(fmt::format("{} measures no more, after {} failures in a row: {}", lane.common.device.info.id, kPatience,
+      report_.failures.push_back(fmt::format("{} measures no more, after {} failures in a row: {}", device_ids(lane.common), kPatience,
                                              lane.last_failure->message));
     }
   }
@@ -148,8 +113,7 @@ class PortfolioSession {
   /// Until the budget is spent, or nothing is left that this lane could do.
   void take_turns(RangeLane& lane) {
     while (!is_over(lane) && !stopped() && ended_ && !thrown_) {
-      if (request_.budget.trials && trials_left() <= 0) {  // others are at the last ones
-        monitor_.wait_for_another();
+      if (request_.budget.trials && trials_left() < kLeastTrials && monitor_.wait_for_another()) {  // others are at the last ones
         continue;
       }
       lane.spending->set_share(kSessions, has_begun() && !is_small() ? kSessionShare : 1.0);
@@ -179,7 +143,7 @@ class PortfolioSession {
     return all;
   }
   /// Of a budget of trials, without what lanes are at.
-  [[nodiscard]] std::int64_t trials_left() const { return *request_.budget.trials - trials() - under_way_; }
+  [[nodiscard]] std::int64_t trials_left() const { return *request_.budget.trials - trials() - trials_under_way_; }
   [[nodiscard]] bool stopped() const { return request_.common.stop.stop_requested(); }
   /// The share of the budget that is spent.
   [[nodiscard]] double spent() const {
@@ -211,7 +175,8 @@ class PortfolioSession {
   [[nodiscard]] Budget each() const {
     const Budget& budget = request_.budget;
     const bool shared = is_small();
-    const double unmeasured = std::max(1.0, shapes_in(request_.range) - static_cast<double>(knowledge_.table().rows().size()));
+    const std::size_t measured = knowledge_.table().rows().size() + new_shapes_under_way_;
+    const double unmeasured = std::max(1.0, shapes_in(request_.range) - static_cast<double>(measured));
     Budget one;
     if (request_.seconds_each > 0.0) {
       one.seconds = request_.seconds_each;
@@ -267,11 +232,7 @@ class PortfolioSession {
       return false;
     }
     const Portfolio& portfolio = knowledge_.portfolio();
-    std::set<PortfolioMember> members(portfolio.members.begin(), portfolio.members.end());
-    if (members != planned_) {
-      planned_ = std::move(members);
-      comparisons_.plan(portfolio.members, session_seconds());
-    }
+    comparisons_.plan(portfolio.members, session_seconds());
     comparisons_.add_winners(portfolio, *knowledge_.rule(), session_seconds());
     const std::optional<PlannedSurvey> next = comparisons_.next(most_surveyed());
     if (next) {
@@ -291,7 +252,8 @@ class PortfolioSession {
     HONE_ASSIGN(const Problem problem, knowledge_.shapes().problem_at(*shape));
     const std::size_t most = most_surveyed();
     HONE_ASSIGN(const bool measured, survey(lane, *shape, knowledge_.proposed(*shape, problem, most, most * kMemberShare / 4)));
-    HONE_TRY(measured ? Result<void>() : search(lane, *shape));
+    const bool is_over = request_.budget.trials && trials_left() <= 0;
+    HONE_TRY(measured || is_over ? Result<void>() : search(lane, *shape));
     return true;
   }
 
@@ -302,23 +264,27 @@ class PortfolioSession {
   }
 
   /// What is measured at a shape, as long as it is: no other lane goes there, and its trials are spoken for.
-  class UnderWay {
+  class Reservation {
    public:
-    UnderWay(PortfolioSession& session, const Shape& shape, std::int64_t trials) : session_(session), shape_(shape), trials_(trials) {
-      session.knowledge_.shapes().occupy(shape);
-      session.under_way_ += trials;
+    Reservation(PortfolioSession& session, const Shape& shape, std::int64_t trials)
+        : session_(session), shape_(shape), trials_(trials), new_shapes_(session.knowledge_.table().holds(shape) ? 0 : 1) {
+      session.knowledge_.shapes().reserve(shape);
+      session.trials_under_way_ += trials_;
+      session.new_shapes_under_way_ += new_shapes_;
     }
-    ~UnderWay() {
-      session_.knowledge_.shapes().vacate(shape_);
-      session_.under_way_ -= trials_;
+    ~Reservation() {
+      session_.knowledge_.shapes().release(shape_);
+      session_.trials_under_way_ -= trials_;
+      session_.new_shapes_under_way_ -= new_shapes_;
     }
-    UnderWay(const UnderWay&) = delete;
-    UnderWay& operator=(const UnderWay&) = delete;
+    Reservation(const Reservation&) = delete;
+    Reservation& operator=(const Reservation&) = delete;
 
    private:
     PortfolioSession& session_;
     const Shape& shape_;
     std::int64_t trials_;
+    std::size_t new_shapes_;
   };
 
   Result<bool> survey(RangeLane& lane, const Shape& shape, const PortfolioProposals::First& configurations) {
@@ -329,7 +295,7 @@ class PortfolioSession {
       count += own.size();
     }
     const double share = static_cast<double>(std::max(count, kLeastTime)) / kSurveyed;
-    const UnderWay here(*this, shape, static_cast<std::int64_t>(count));
+    const Reservation here(*this, shape, static_cast<std::int64_t>(count));
     HONE_ASSIGN(const bool is_any_right, lane.trials.survey(shape, configurations, share * kSurveyTime * session_seconds()));
     if (is_any_right) {
       report_.measured += is_new ? 1 : 0;
@@ -339,8 +305,7 @@ class PortfolioSession {
   }
 
   /// That a session there begins with.
-  [[nodiscard]] std::size_t proposals_for(const Shape& shape) const {
-    const Budget budget = each();
+  [[nodiscard]] std::size_t proposals_for(const Shape& shape, const Budget& budget) const {
     double trials = kMostProposals / kProposalShare;
     if (budget.seconds) {
       trials = knowledge_.shapes().expected_trials(shape, *budget.seconds).value_or(trials);
@@ -355,8 +320,8 @@ class PortfolioSession {
     tell(shape, false);
     HONE_ASSIGN(const Problem problem, knowledge_.shapes().problem_at(shape));
     const Budget budget = each();
-    const UnderWay here(*this, shape, budget.trials.value_or(0));
-    const Result<void> done = lane.trials.search(shape, knowledge_.proposed(shape, problem, proposals_for(shape), 0), budget);
+    const Reservation here(*this, shape, budget.trials.value_or(0));
+    const Result<void> done = lane.trials.search(shape, knowledge_.proposed(shape, problem, proposals_for(shape, budget), 0), budget);
     if (done) {
       lane.failures_in_a_row = 0;
       ++report_.measured;
@@ -365,17 +330,21 @@ class PortfolioSession {
     if (ends_all(done.error())) {
       return done;
     }
-    knowledge_.shapes().refuse(shape);
     report_.failures.push_back(fmt::format("{}: {}", text(shape), done.error().message));
-    // An empty space says something about the shape; what else fails again and again is no matter of shapes.
-    lane.failures_in_a_row += done.error().code == ErrorCode::kEmptySpace ? 0 : 1;
+    // An empty space says something about the shape; what else fails again and again is no matter of shapes, and another lane may do it.
+    const bool is_of_shape = done.error().code == ErrorCode::kEmptySpace;
+    const auto failed = failed_at_.emplace(text(shape), &lane).first;
+    if (is_of_shape || lanes_.size() == 1 || failed->second != &lane) {
+      knowledge_.shapes().refuse(shape);
+    }
+    lane.failures_in_a_row += is_of_shape ? 0 : 1;
     lane.last_failure = done.error();
     return {};
   }
 
   void tell(const Shape& shape, bool surveyed) {
     if (request_.on_progress) {
-      const std::lock_guard one_at_a_time(telling_);
+      const std::lock_guard one_at_a_time(callback_mutex_);
       request_.on_progress({knowledge_.table().rows().size(), shape, surveyed, elapsed(), knowledge_.portfolio().expected});
     }
   }
@@ -446,13 +415,14 @@ class PortfolioSession {
   PortfolioComparisons comparisons_{knowledge_.table(), knowledge_.shapes(), knowledge_.proposals()};
   static constexpr std::size_t kSessions = 1;  // of these
   PortfolioReport report_;
-  std::set<PortfolioMember> planned_;  ///< that comparisons were planned for
   std::size_t timed_choices_ = 0;
-  std::int64_t under_way_ = 0;  ///< trials that lanes are at
+  std::map<std::string, const RangeLane*> failed_at_;  ///< which lane failed first, by the text of the shape
+  std::int64_t trials_under_way_ = 0;                  ///< of what lanes have reserved
+  std::size_t new_shapes_under_way_ = 0;
   Result<void> ended_;          ///< by what ends all lanes
   std::exception_ptr thrown_;   ///< in one of them
   Monitor monitor_;             ///< around all of this but the store
-  std::mutex telling_;          ///< those who asked to be told
+  std::mutex callback_mutex_;   ///< lanes call the request's callbacks one at a time
   std::list<RangeLane> lanes_;  ///< that stay where they are
   PortfolioClock::time_point start_ = PortfolioClock::now();
 };

@@ -23,13 +23,13 @@ struct PortfolioRequest {
   const Operation* operation = nullptr;  ///< maybe of one kernel
   ShapeRange range;                      ///< of the operation's definition
   DTypes dtypes;
-  TuneRequest common;         ///< what holds for every session: all but spec, problem and budget
-  Budget budget;              ///< of all shapes together, earlier runs included; of 0 trials: the portfolio of what the store knows
+  TuneRequest common;  ///< what holds for every session: all but spec, problem and budget; each of its devices measures shapes of its own
+  Budget budget;       ///< of all shapes together, earlier runs included; of 0 trials: the portfolio of what the store knows
   double seconds_each = 0.0;  ///< for a shape; 0: a part of the budget
   std::size_t most_members = Portfolio::kMostMembers;
-  double most_bytes = 1 << 30;  ///< of a shape's arguments
-  bool resume = true;           ///< what earlier runs of the range spent counts
-  std::function<void(const PortfolioProgress&)> on_progress;
+  double most_bytes = 1 << 30;                                ///< of a shape's arguments
+  bool resume = true;                                         ///< what earlier runs of the range spent counts
+  std::function<void(const PortfolioProgress&)> on_progress;  ///< one call at a time; of several devices, from several threads
 };
 
 /// A shape at which the rule is unsure, or expects much from tuning.
@@ -48,7 +48,7 @@ struct PortfolioReport {
   double wants_tuning = 0.0;          ///< the share of the range's shapes that are worth a search of their own,
   std::vector<WantedShape> wanted;    ///< and some of them, the most wanted first
   double unserved = 0.0;              ///< the share of its shapes where no member is legal: those among them
-  std::vector<std::string> failures;  ///< of shapes that could not be tuned
+  std::vector<std::string> failures;  ///< of shapes that could not be tuned, and of devices that measured no more
 };
 
 /// Runs until the budget is spent, or goes on where an earlier run of the same range stopped; what the store knows of any shape in the

@@ -148,7 +148,7 @@ bool PortfolioShapes::is_cheap(const Problem& problem, double session_seconds) c
 }
 
 bool PortfolioShapes::is_new(const Shape& shape, const PortfolioTable& measured) const {
-  return !measured.holds(shape) && !refused_.contains(text(shape)) && !is_occupied(shape);
+  return !measured.holds(shape) && !refused_.contains(text(shape)) && !is_reserved(shape);
 }
 
 bool PortfolioShapes::may_be_legal(const Problem& problem) const {

@@ -46,10 +46,10 @@ class PortfolioShapes {
   [[nodiscard]] std::optional<double> expected_trials(const Shape& shape, double session_seconds) const;
   /// A session there failed: the shape is not proposed again.
   void refuse(const Shape& shape);
-  /// Something is measured there, from now on or no longer: meanwhile nobody else shall.
-  void occupy(const Shape& shape) { occupied_.insert(text(shape)); }
-  void vacate(const Shape& shape) { occupied_.erase(text(shape)); }
-  [[nodiscard]] bool is_occupied(const Shape& shape) const { return occupied_.contains(text(shape)); }
+  /// Something is measured there until it is released: meanwhile nobody else shall.
+  void reserve(const Shape& shape) { reserved_.insert(text(shape)); }
+  void release(const Shape& shape) { reserved_.erase(text(shape)); }
+  [[nodiscard]] bool is_reserved(const Shape& shape) const { return reserved_.contains(text(shape)); }
 
  private:
   [[nodiscard]] bool affordable(const Problem& problem, double launches, double session_seconds) const;
@@ -63,7 +63,7 @@ class PortfolioShapes {
   [[nodiscard]] std::optional<Shape> drawn(double session_seconds, const PortfolioTable& measured);
 
   const PortfolioRequest& request_;
-  std::set<std::string> refused_, occupied_;
+  std::set<std::string> refused_, reserved_;
   std::deque<Shape> waiting_;      ///< drawn, and measured by no session yet
   std::deque<Shape> for_surveys_;  ///< drawn, and not worth a session
   std::uint64_t drawn_ = 0;

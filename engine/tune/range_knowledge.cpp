@@ -12,8 +12,7 @@
 namespace hone {
 namespace {
 
-constexpr double kLearnAgain = 1.5;        // times as many shapes as when it was last asked what a portfolio of them is like
-constexpr std::size_t kMostPoints = 4096;  // that a portfolio keeps: its rule is better with more, and each is 130 bytes of text
+constexpr double kLearnAgain = 1.5;  // times as many shapes as when it was last asked what a portfolio of them is like
 
 }  // namespace
 
@@ -165,7 +164,7 @@ Portfolio RangeKnowledge::finish() {
   for (const PortfolioMember& member : portfolio.members) {
     portfolio.sources.emplace(member.kernel, about_.sources.at(member.kernel));
   }
-  return thinned(std::move(portfolio), kMostPoints);
+  return thinned(std::move(portfolio), Portfolio::kMostPoints);
 }
 
 PortfolioProposals::First RangeKnowledge::proposed(const Shape& shape, const Problem& problem, std::size_t most,

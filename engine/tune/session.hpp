@@ -65,6 +65,8 @@ struct TuneRequest {
   Registry::Found device;
   /// Of the same product and plugin (Registry::devices): configurations are tried on all of them at once (docs/fleet.md).
   std::vector<DeviceInfo> more_devices = {};
+  bool beside_others =
+      false;  ///< other devices of this host measure something else: processes keep to the cores near theirs, as of several
   /// The store's URL: workers that are attached to it (hone serve-trials), whose devices are of the same product, take part.
   std::optional<std::string> workers = {};
   bool own_devices = true;         ///< false: `device` says what the workers have, and takes no part itself
@@ -94,7 +96,7 @@ struct TuneRequest {
   const RecordedSpace* recorded = nullptr;  ///< replay: trials are answered from here
   std::function<void(const Progress&)> on_progress;
   std::function<void(const SessionEvent&)> on_event =
-      {};                     ///< called in the session's thread with what happens, of each session of an operation
+      {};  ///< called in the session's thread with what happens, of each session of an operation; of a range, one at a time
   std::stop_token stop = {};  ///< asked to stop, a session ends at once with kCancelled, and can be resumed
   bool keep_best = false;     ///< asked to stop, it makes its best so far a record first, and reports that (TuneReport::interrupted)
 };

@@ -51,6 +51,7 @@ Result<void> Survey::start(const Problem& problem) {
   HONE_ASSIGN(worker_, WorkerProcess::spawn(context_, executable));
   wire::Message message = worker_setup(common_.device, spec_, problem, survey_settings(common_.measure), common_.seed);
   message["measure"] = true;
+  message["near"] = common_.beside_others;
   message["generation"] = generation_++;
   std::optional<Result<wire::Done>> answer;
   worker_->request<wire::Done>(message, RequestLimits::all(kSurveyStart), wire::read_done,

@@ -213,12 +213,13 @@ TEST_CASE("shapes of a range are measured on several devices side by side, each 
   const std::string store = directory / "S.db", log = directory / "log";
   const Ended ended = run({"tune", "copy", "--device", "sleeper:*", "--plugin", kSleeper, "--shapes", "n=1..65536", "--budget", "120trials",
                            "--strategy", "random", "--store", store, "--json"},
-                          {{"SLEEPER_MS", "10"}, {"SLEEPER_LOG", log}});
+                          {{"SLEEPER_MS", "20"}, {"SLEEPER_LOG", log}});
   REQUIRE_MESSAGE(ended.exit == 0, ended.err);
-  CHECK(most_at_once(events(log)) == 4);
+  CHECK(most_at_once(events(log)) > 1);
   const auto report = ended.json();
   CHECK(report["device"] == "sleeper:0,sleeper:1,sleeper:2,sleeper:3");
-  CHECK(report["trials"] == 120);
+  CHECK(report["trials"] >= 120);
+  CHECK(report["trials"] < 132);  // a session also tries what serves its shape
   CHECK(report["failures"].empty());
   CHECK(report["points"] == report["measured_now"]);
   CHECK(query(store, "SELECT DISTINCT device_id FROM session ORDER BY device_id") ==
@@ -237,6 +238,21 @@ TEST_CASE("a range of fewer shapes than devices has the devices divided among it
   CHECK(ended.json()["points"] == 2);
   CHECK(query(store, "SELECT DISTINCT device_id FROM session WHERE strategy <> 'survey' ORDER BY device_id") ==
         std::vector<std::string>{"sleeper:0,sleeper:2", "sleeper:1,sleeper:3"});
+  // The shapes share the budget.
+  CHECK(query(store, "SELECT count(*) FROM trial JOIN session ON trial.session = session.id WHERE strategy <> 'survey' GROUP BY shape") ==
+        std::vector<std::string>{"32", "32"});
+}
+
+TEST_CASE("a device that fails leaves a range to the others, and its shapes, too") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  const Ended ended = run({"tune", "copy", "--device", "sleeper:0,sleeper:1", "--plugin", kSleeper, "--shapes", "n=1024|4096|16384",
+                           "--budget", "36trials", "--strategy", "random", "--store", store, "--json"},
+                          {{"SLEEPER_MS", "2"}, {"SLEEPER_BROKEN", "1"}});
+  REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+  const auto report = ended.json();
+  CHECK(report["points"] == 3);
+  CHECK(says(report["failures"].dump(), "sleeper:1 measures no more"));
 }
 
 TEST_CASE("kernels of an operation end on the same device, though it was not the first that began") {
