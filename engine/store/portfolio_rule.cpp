@@ -18,7 +18,7 @@ namespace hone {
 namespace {
 
 constexpr double kUnknown = 0.5;             // logarithm of the slowdown of a member far from where it was measured: no choice
-constexpr double kCaution = 0.3;             // of the doubt, added to what is expected: between equals what is known better is chosen
+constexpr double kCaution = 0.6;             // of the doubt, added to what is expected: between equals what is known better is chosen
 constexpr int kAlignments = 5;               // factors of two that matter
 constexpr double kLeastDeviation = 0.01;     // no rule is surer than measurements are
 constexpr double kPriorDeviation = 0.15;     // of a process that nothing is known of,

@@ -19,6 +19,7 @@ constexpr double kFailed = 8.0;      // times the best
 constexpr double kUncovered = 1.5;   // logarithm of the slowdown where no member was measured
 constexpr double kGain = 0.00005;    // of the mean logarithm: what a member must bring, at the few shapes where most were timed
 constexpr double kContender = 1.15;  // times the best: what is slower everywhere is no member
+constexpr std::size_t kRare = 256;   // one in so many shapes: of what was timed at fewer no rule can tell where it is fast
 constexpr double kTie = 1e-9;
 
 /// Whether its time says how fast the configuration is; of a slow one, about.
@@ -218,6 +219,7 @@ std::vector<std::size_t> PortfolioTable::choose(const std::vector<Row>& all, std
     }
   }
   std::vector<std::size_t> left = contenders(all, wrong_, columns_.size()), chosen;
+  std::erase_if(left, [&](std::size_t column) { return cells[column].size() * kRare < all.size(); });
   std::vector<double> reached(all.size(), kUncovered);
   const auto is_before = [&](std::size_t a, std::size_t b) {
     return cells[a].size() != cells[b].size()
