@@ -164,7 +164,7 @@ TEST_CASE("a run whose budget is spent changes nothing, whatever was measured fi
       came.push_back(shipped.span());
     }
     const ReplacedShippedPortfolios replaced(came);
-    const std::int64_t trials = goes_on ? 120 : 60;
+    const std::int64_t trials = goes_on ? 60 : 30;
     const Result<PortfolioReport> first = fixture.run(*store, trials);
     REQUIRE_MESSAGE(first.ok(), first.error().message);
     const Result<PortfolioReport> again = fixture.run(*store, trials);
@@ -172,7 +172,7 @@ TEST_CASE("a run whose budget is spent changes nothing, whatever was measured fi
     CHECK(again->measured == 0);
     CHECK(again->generation == first->generation);
     CHECK(text(again->portfolio) == text(first->portfolio));
-    CHECK(fixture.run(*store, trials + 30)->generation > first->generation);
+    CHECK(fixture.run(*store, trials + 12)->generation > first->generation);
   }
 }
 
