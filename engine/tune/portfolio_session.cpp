@@ -252,8 +252,8 @@ class PortfolioSession {
     HONE_ASSIGN(const Problem problem, knowledge_.shapes().problem_at(*shape));
     const std::size_t most = most_surveyed();
     HONE_ASSIGN(const bool measured, survey(lane, *shape, knowledge_.proposed(*shape, problem, most, most * kMemberShare / 4)));
-    const bool is_over = request_.budget.trials && trials_left() <= 0;
-    HONE_TRY(measured || is_over ? Result<void>() : search(lane, *shape));
+    const bool is_any_left = !request_.budget.trials || trials_left() > 0;
+    HONE_TRY(measured || !is_any_left ? Result<void>() : search(lane, *shape));
     return true;
   }
 
@@ -413,7 +413,7 @@ class PortfolioSession {
   RangeKnowledge knowledge_;
   PortfolioChoices choices_{knowledge_.table(), knowledge_.shapes(), knowledge_.proposals()};
   PortfolioComparisons comparisons_{knowledge_.table(), knowledge_.shapes(), knowledge_.proposals()};
-  static constexpr std::size_t kSessions = 1;  // of these
+  static constexpr std::size_t kSessions = 1;  // the place of explore() among a lane's activities
   PortfolioReport report_;
   std::size_t timed_choices_ = 0;
   std::map<std::string, const RangeLane*> failed_at_;  ///< which lane failed first, by the text of the shape
