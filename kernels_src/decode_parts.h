@@ -2,37 +2,72 @@
 // The second pass of decoding: adds up the parts of a sequence.
 #include "approximate.h"
 
-/// Two columns of a row, from the results of its parts: [parts, rows, columns] and the logarithms of their sums of exponentials, [parts,
-/// rows].
-template <class T, int most_parts, int columns>
-HONE_DEVICE void add_parts(int parts, long rows, long row, int column, const float* part_out, const float* part_lse, T* out, float* lse) {
-  constexpr int kAtOnce = min_of(most_parts, 16);  // parts whose loads share a latency
+constexpr int kSumThreads = 128, kSumWarps = kSumThreads / 32;  // of a block
+/// Warps that share the parts of a row: 16 of them share a latency, and so do those of several warps.
+HONE_BOTH constexpr int warps_of_row(int split) { return split > 32 ? 4 : split > 16 ? 2 : 1; }
+
+/// Two columns of a row, of some parts: weights are relative to the part with the largest logarithm, `most`.
+struct PartSum {
   float most = -INFINITY, total = 0;
   Vector<float, 2> sum = {};
-  for (int first = 0; first < parts; first += kAtOnce) {
-    float part[kAtOnce], top = most;
-    Vector<float, 2> pair[kAtOnce] = {};
+
+  template <int n>
+  HONE_DEVICE void add(const PartSum (&others)[n]) {
+    float top = most;
 #pragma unroll
-    for (int i = 0; i < kAtOnce; ++i) {
-      const long from = (first + i) * rows + row;
-      part[i] = -INFINITY;
-      if (first + i >= parts) continue;
-      part[i] = part_lse[from];
-      pair[i] = load<2>(part_out + from * columns + column);
-    }
-#pragma unroll
-    for (int i = 0; i < kAtOnce; ++i) top = fmaxf(top, part[i]);
+    for (int i = 0; i < n; ++i) top = fmaxf(top, others[i].most);
     const float offset = top == -INFINITY ? 0.0f : top, rescale = power_of_two((most - offset) * 1.44269504f);
     most = top;
     total *= rescale;
     sum = {sum[0] * rescale, sum[1] * rescale};
 #pragma unroll
-    for (int i = 0; i < kAtOnce; ++i) {
-      const float weight = power_of_two((part[i] - offset) * 1.44269504f);
-      total += weight;
-      sum = {sum[0] + weight * pair[i][0], sum[1] + weight * pair[i][1]};
+    for (int i = 0; i < n; ++i) {
+      const float weight = power_of_two((others[i].most - offset) * 1.44269504f);
+      total += weight * others[i].total;
+      sum = {sum[0] + weight * others[i].sum[0], sum[1] + weight * others[i].sum[1]};
     }
   }
-  store(out + row * columns + column, Vector<T, 2>{T(sum[0] / total), T(sum[1] / total)});
-  if (column == 0) lse[row] = most + logf(total);
+};
+
+/// Two columns of a row, from the results of its parts: [parts, rows, columns] and the logarithms of their sums of exponentials, [parts,
+/// rows]. Whole blocks call it, of which some rows may not exist; warps_of_row(most_parts) warps beside each other have the same row and
+/// column. The first parts are read while `parts`, how many the row's sequence has, is on its way, whether they exist or not.
+template <class T, int most_parts, int columns>
+HONE_DEVICE void add_parts(int parts, long rows, long row, int column, const float* part_out, const float* part_lse, T* out, float* lse) {
+  constexpr int kWarps = warps_of_row(most_parts), kAtOnce = min_of(ceil_div(most_parts, kWarps), 16);  // loads that share a latency
+  const int warp = (int)threadIdx.x / 32;
+  const long read = min_of(row, rows - 1);
+  int first = warp % kWarps;
+  PartSum sum;
+  do {
+    PartSum part[kAtOnce];
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const long from = min_of(first + i * kWarps, most_parts - 1) * rows + read;
+      part[i] = {part_lse[from], 1.0f, load<2>(part_out + from * columns + column)};
+    }
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      if (first + i * kWarps >= parts) part[i] = {};
+    }
+    sum.add(part);
+    first += kAtOnce * kWarps;
+  } while (first < parts);
+  if constexpr (kWarps > 1) {
+    __shared__ float left[kSumWarps][4][32];
+    const int lane = (int)threadIdx.x % 32;
+    left[warp][0][lane] = sum.most, left[warp][1][lane] = sum.total, left[warp][2][lane] = sum.sum[0], left[warp][3][lane] = sum.sum[1];
+    __syncthreads();
+    if (warp % kWarps != 0) return;
+    PartSum others[kWarps - 1];
+#pragma unroll
+    for (int i = 1; i < kWarps; ++i) {
+      const auto& from = left[warp + i];
+      others[i - 1] = {from[0][lane], from[1][lane], {from[2][lane], from[3][lane]}};
+    }
+    sum.add(others);
+  }
+  if (row >= rows) return;
+  store(out + row * columns + column, Vector<T, 2>{T(sum.sum[0] / sum.total), T(sum.sum[1] / sum.total)});
+  if (column == 0) lse[row] = sum.most + logf(sum.total);
 }

@@ -2,6 +2,9 @@
 // line, latent and rotated part; a value is its latent part. The cache lies in pages: table[sequence, page of the sequence] is the page of
 // [pages, page, latent + rope]. lse is the logarithm of the sum of exponentials.
 #include <hone/kernel.h>
+#include <hone/kernel_hopper.h>
+
+#include "../decode_parts.h"
 
 struct Problem {
   long sequences = 32;
@@ -17,12 +20,13 @@ struct Problem {
 // A block has some rows of q, of all tokens and heads, and a part of a sequence's keys. In a step, each warp computes the scores of its own
 // keys; then, for all keys, the sums of its own columns.
 struct Config {
-  TUNE(4, 8) int warps = 8;                                             // of a block
-  TUNE(16, 32, 64) int wm = 16;                                         // rows of q of a block: they share what is loaded
-  TUNE(32, 64) int bn = 64;                                             // keys of a step, all in one page
-  TUNE(2, 3, 4) int stages = 2;                                         // steps in shared memory
-  TUNE(1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64) int split = 1;  // parts of the longest sequence: more blocks, and a second pass
-  TUNE(1, 2) int residency = 1;                                         // blocks on a multiprocessor, for which registers are left
+  TUNE(4, 8) int warps = 8;      // of a block
+  TUNE(16, 32, 64) int wm = 16;  // rows of q of a block: they share what is loaded
+  TUNE(32, 64) int bn = 64;      // keys of a step, all in one page
+  TUNE(2, 3, 4) int stages = 2;  // steps in shared memory
+  TUNE(1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128)
+  int split = 1;                 // parts of the longest sequence: more blocks, and a second pass
+  TUNE(1, 2) int residency = 1;  // blocks on a multiprocessor, for which registers are left
 };
 
 constexpr long kLineOfCache = Problem::latent + Problem::rope;  // elements
@@ -74,7 +78,10 @@ constexpr Launch launch_decode_latent(Problem p, Config c) {
           .overlap = true};
 }
 constexpr Launch launch_decode_latent_sum(Problem p, Config c) {
-  return {.grid = {ceil_div(query_rows(p) * (p.latent / 64), 4L)}, .block = {128}, .enabled = c.split > 1, .overlap = true};
+  return {.grid = {ceil_div(query_rows(p) * (p.latent / 64) * warps_of_row(c.split), (long)kSumWarps)},
+          .block = {kSumThreads},
+          .enabled = c.split > 1,
+          .overlap = true};
 }
 
 template <class T>
@@ -155,7 +162,7 @@ KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(threads_of(c), c.residency) void decode_l
   const long sequence = blockIdx.z;
   const i32* const pages = table + sequence * pages_of_sequence(p);
   const int begin = (int)(blockIdx.x * part_keys(p, c));
-  const int page = pages[begin / p.page], length = lengths[sequence];  // one latency for both
+  const int page = pages[begin / (int)p.page], length = lengths[sequence];  // one latency for both
   if (begin >= length) return;
   Block<T, c> block{p, memory, power_scale(scale), sign_of(scale), sequence, (long)blockIdx.y * c.wm, length};
   block.start_rows(q);
@@ -168,19 +175,19 @@ KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(threads_of(c), c.residency) void decode_l
 #endif
 }
 
-/// Adds up the parts of each row; a warp has 64 columns of one.
+/// Adds up the parts of each row; warps have 64 columns of one.
 template <class T, Config c>
-KERNEL LAUNCH_BOUNDS(128) void decode_latent_sum(IN(p.sequences, .low = shortest(p), .below = p.longest + 1)
-                                                     const i32* __restrict__ lengths,
-                                                 OUT(query_rows(p) * p.latent) T* __restrict__ out,
-                                                 OUT(query_rows(p)) float* __restrict__ lse,
-                                                 WORKSPACE(c.split > 1 ? c.split * query_rows(p) * p.latent : 1) const float* part_out,
-                                                 WORKSPACE(c.split > 1 ? c.split * query_rows(p) : 1) const float* part_lse, Problem p) {
-  const long rows = query_rows(p), item = blockIdx.x * 4L + threadIdx.x / 32, row = item / (Problem::latent / 64);
+KERNEL LAUNCH_BOUNDS(kSumThreads) void decode_latent_sum(
+    IN(p.sequences, .low = shortest(p), .below = p.longest + 1) const i32* __restrict__ lengths,
+    OUT(query_rows(p) * p.latent) T* __restrict__ out, OUT(query_rows(p)) float* __restrict__ lse,
+    WORKSPACE(c.split > 1 ? c.split * query_rows(p) * p.latent : 1) const float* part_out,
+    WORKSPACE(c.split > 1 ? c.split * query_rows(p) : 1) const float* part_lse, Problem p) {
+  const long rows = query_rows(p), item = (blockIdx.x * (long)kSumWarps + threadIdx.x / 32) / warps_of_row(c.split);
+  const long row = item / (Problem::latent / 64);
   const int column = (int)(item % (Problem::latent / 64) * 64 + threadIdx.x % 32 * 2);
-  grid_dependency_wait();
+  const int sequence = (int)min_of(row, rows - 1) / (int)rows_of_sequence(p);
+  hopper::grid_dependency_wait_after(lengths + sequence, part_lse + row);
   launch_dependents();
-  if (row >= rows) return;
-  const int parts = (int)ceil_div((long)lengths[row / rows_of_sequence(p)], part_keys(p, c));
+  const int parts = ceil_div(lengths[sequence], (int)part_keys(p, c));
   add_parts<T, c.split, (int)Problem::latent>(parts, rows, row, column, part_out, part_lse, out, lse);
 }

@@ -2,7 +2,6 @@
 // What a block computes: rows of q of a sequence, and a part of its keys.
 #include "../attention_copies.h"
 #include "../attention_rows.h"
-#include "../decode_parts.h"
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 /// The place, in bytes, of a word of 16 bytes of a line of q or of the cache. Words of eight neighbouring lines are in different banks.
@@ -47,7 +46,7 @@ struct Block {
   }
   /// Starts copying the step of keys from `key` on, which lie in one page; those from `end` on are zero.
   HONE_DEVICE void start(const T* cache, unsigned to, long page, int key, int end) const {
-    const T* const from = cache + (page * p.page + key % p.page) * kLineOfCache;
+    const T* const from = cache + (page * p.page + key % (int)p.page) * kLineOfCache;
     for (int i = (int)threadIdx.x; i < c.bn * kWords; i += threads_of(c)) {
       const int line = i / kWords, word = i % kWords;
       copy_word<false>(to + place_in_lines(line, word), from + i * 8, key + line < end);

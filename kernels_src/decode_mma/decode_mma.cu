@@ -22,7 +22,7 @@ struct Config {
   TUNE(16, 32) int wm = 16;            // rows of q of a block: they share what is loaded
   TUNE(16, 32, 64) int bn = 16;        // keys of a step, all in one page
   TUNE(2, 3, 4, 6, 8) int stages = 3;  // steps of a warp in shared memory
-  TUNE(1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 33, 48, 64, 66)
+  TUNE(1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 33, 48, 64, 66, 96, 128)
   int split = 1;                           // parts of the longest sequence: more blocks, and a second pass
   TUNE(false, true) bool cluster = false;  // the parts are a cluster of blocks, which add them up without a second pass (Hopper)
   TUNE(false, true) bool held = false;     // q stays in registers, not in shared memory
@@ -30,6 +30,7 @@ struct Config {
   TUNE(false, true) bool once = true;      // keys and values leave L2 first
 };
 #include "../decode.h"
+#include "../decode_parts.h"
 
 HONE_BOTH constexpr int threads_of(const Config& c) { return c.warps * 32; }
 HONE_BOTH constexpr long q_bytes(const Config& c) { return c.wm * Problem::head * 2; }
@@ -81,7 +82,10 @@ constexpr Launch launch_decode_mma(Problem p, Config c) {
           .overlap = true};
 }
 constexpr Launch launch_decode_mma_sum(Problem p, Config c) {
-  return {.grid = {ceil_div(query_rows(p) * (p.head / 64), 4L)}, .block = {128}, .enabled = has_parts(c), .overlap = true};
+  return {.grid = {ceil_div(query_rows(p) * (p.head / 64) * warps_of_row(c.split), (long)kSumWarps)},
+          .block = {kSumThreads},
+          .enabled = has_parts(c),
+          .overlap = true};
 }
 
 template <class T, class KV>
@@ -106,7 +110,6 @@ SHAPES({.sequences = 3, .heads = 2, .longest = 100, .varied = 90, .page = 16},
        {.sequences = 5, .heads = 1, .group = 7, .queries = 3, .longest = 77, .varied = 50, .page = 77},
        {.sequences = 1, .heads = 1, .group = 2, .longest = 200, .varied = 20, .page = 64});
 
-#include "../decode_parts.h"
 #include "part.h"
 
 template <class T, class KV, Config c>
@@ -123,10 +126,11 @@ KERNEL DTYPES(T = bf16 | f16, KV = bf16 | f16 | e4m3) LAUNCH_BOUNDS(threads_of(c
   SHARED_DYNAMIC(unsigned char, memory);
   grid_dependency_wait();
   launch_dependents();
-  const long sequence = blockIdx.z, head = blockIdx.y % p.heads, tile = blockIdx.y / p.heads;
-  const i32* const pages = table + sequence * pages_of_sequence(p);
+  const int heads = (int)p.heads, page_keys = (int)p.page, last_page = ceil_div((int)p.longest, page_keys) - 1;
+  const int sequence = blockIdx.z, head = blockIdx.y % heads, tile = blockIdx.y / heads;
+  const i32* const pages = table + sequence * (last_page + 1L);
   const int begin = (int)(blockIdx.x * part_keys(p, c)), first = begin + (int)threadIdx.x / 32 * c.bn;
-  const int page = pages[min_of((long)first / p.page, pages_of_sequence(p) - 1)], length = lengths[sequence];  // one latency for both
+  const int page = pages[min_of(first / page_keys, last_page)], length = lengths[sequence];  // one latency for both
   if (!c.cluster && begin >= length) return;
   const float of_scores = scale * scale_of<KV>(k_scale, head);
   Warp<T, KV, c> warp{p,           memory, power_scale(of_scores), sign_of(of_scores), scale_of<KV>(v_scale, head), sequence, head,
@@ -146,17 +150,21 @@ KERNEL DTYPES(T = bf16 | f16, KV = bf16 | f16 | e4m3) LAUNCH_BOUNDS(threads_of(c
 #endif
 }
 
-/// Adds up the parts of each row; a warp has 64 columns of one.
+/// Adds up the parts of each row; warps have 64 columns of one.
 template <class T, class KV, Config c>
-KERNEL LAUNCH_BOUNDS(128) void decode_mma_sum(IN(p.sequences, .low = shortest(p), .below = p.longest + 1) const i32* __restrict__ lengths,
-                                              OUT(query_rows(p) * p.head) T* __restrict__ out, OUT(query_rows(p)) float* __restrict__ lse,
-                                              WORKSPACE(has_parts(c) ? c.split* query_rows(p) * p.head : 1) const float* part_out,
-                                              WORKSPACE(has_parts(c) ? c.split* query_rows(p) : 1) const float* part_lse, Problem p) {
-  const long rows = query_rows(p), item = blockIdx.x * 4L + threadIdx.x / 32, row = item / (Problem::head / 64);
+KERNEL LAUNCH_BOUNDS(kSumThreads) void decode_mma_sum(IN(p.sequences, .low = shortest(p), .below = p.longest + 1)
+                                                          const i32* __restrict__ lengths,
+                                                      OUT(query_rows(p) * p.head) T* __restrict__ out,
+                                                      OUT(query_rows(p)) float* __restrict__ lse,
+                                                      WORKSPACE(has_parts(c) ? c.split* query_rows(p) * p.head : 1) const float* part_out,
+                                                      WORKSPACE(has_parts(c) ? c.split* query_rows(p) : 1) const float* part_lse,
+                                                      Problem p) {
+  const long rows = query_rows(p), item = (blockIdx.x * (long)kSumWarps + threadIdx.x / 32) / warps_of_row(c.split);
+  const long row = item / (Problem::head / 64);
   const int column = (int)(item % (Problem::head / 64) * 64 + threadIdx.x % 32 * 2);
-  grid_dependency_wait();
+  const int sequence = (int)min_of(row, rows - 1) / (int)(p.queries * query_heads(p));
+  hopper::grid_dependency_wait_after(lengths + sequence, part_lse + row);
   launch_dependents();
-  if (row >= rows) return;
-  const int parts = (int)ceil_div((long)lengths[row / (p.queries * query_heads(p))], part_keys(p, c));
+  const int parts = ceil_div(lengths[sequence], (int)part_keys(p, c));
   add_parts<T, c.split, (int)Problem::head>(parts, rows, row, column, part_out, part_lse, out, lse);
 }

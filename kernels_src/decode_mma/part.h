@@ -26,8 +26,8 @@ struct Warp {
   unsigned char* memory;
   float scale, sign;  // of scores, for powers of two: above 0; 1 or -1
   float v_scale;
-  long sequence, head, first_row;
-  int length;
+  long sequence, head;
+  int first_row, length;
   TwoRows rows[kDown];
   float sums[kDown][kHead / 2] = {};
   unsigned held[c.held ? kDown * kSteps : 1][4];
@@ -37,14 +37,15 @@ struct Warp {
   HONE_DEVICE unsigned stage(int index) const { return shared() + q_bytes(c) + (warp() * c.stages + index) * 2 * kTile; }
   HONE_DEVICE const unsigned char* pointer(unsigned place) const { return memory + (place - shared()); }
   /// The row of q, out and lse of a row of the block; rows of one token are neighbours.
-  HONE_DEVICE long row_at(long row) const {
-    return (sequence * p.queries + row / p.group) * query_heads(p) + head * p.group + row % p.group;
+  HONE_DEVICE long row_at(int row) const {
+    const int group = (int)p.group;  // a division of 64 bits takes a hundred cycles, before the first load and after the last
+    return (sequence * p.queries + row / group) * query_heads(p) + head * group + row % group;
   }
 
   /// Starts copying the block's rows of q; rows that do not exist are zero.
   HONE_DEVICE void start_rows(const T* q) const {
     for (int i = (int)threadIdx.x; i < c.wm * kWords; i += threads_of(c)) {
-      const long row = first_row + i / kWords;
+      const int row = first_row + i / kWords;
       const bool inside = row < shared_rows(p);
       copy_word<false>(shared() + place_in_tile(i / kWords, i % kWords), inside ? q + row_at(row) * kHead + i % kWords * 8 : q, inside);
     }
@@ -57,7 +58,7 @@ struct Warp {
     constexpr int kLines = 32 / kWordsOfKey;                          // of one access of the warp
     const int lane = lane_of_warp(), word = lane % kWordsOfKey, line = lane / kWordsOfKey;
     const long stride = p.heads * kHead;
-    long from = (page * p.page + key % p.page + line) * stride + head * kHead + word * (16 / (int)sizeof(KV));
+    long from = (page * p.page + key % (int)p.page + line) * stride + head * kHead + word * (16 / (int)sizeof(KV));
 #pragma unroll
     for (int i = 0; i < c.bn; i += kLines, from += kLines * stride) {
       const bool inside = key + i + line < end;
@@ -136,7 +137,7 @@ struct Warp {
 #pragma unroll
     for (int i = 0; i < kDown; ++i) {
       if (!clear) {
-        const long row = first_row + i * 16 + lane_of_warp() / 4;
+        const int row = first_row + i * 16 + lane_of_warp() / 4;
         TwoRows::hide(scores[i], sign, {0L, 0L}, {end_of(row), end_of(row + 8)}, key);
       }
       rows[i].template weigh<-1, 0>(scores[i], scale, factor[i]);
@@ -150,7 +151,7 @@ struct Warp {
     }
   }
   /// The end of the keys that a row sees.
-  HONE_DEVICE long end_of(long row) const { return length - p.queries + row / p.group + 1; }
+  HONE_DEVICE long end_of(int row) const { return length - p.queries + row / (int)p.group + 1; }
 
   /// Where a warp leaves a row of its sums for all: behind them the largest score and the total.
   HONE_DEVICE float* left_by(int from, int row) const {
@@ -183,7 +184,9 @@ struct Warp {
       rows[i].add_lanes();
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
-        float* const to = left_by(warp(), i * 16 + lane / 4 + r * 8);
+        const int row = i * 16 + lane / 4 + r * 8;
+        if (first_row + row >= shared_rows(p)) continue;  // nobody reads it: of one query most rows of a product
+        float* const to = left_by(warp(), row);
         leave(to, sums[i], r);
         if (lane % 4 == 0) store(to + kHead, Vector<float, 2>{rows[i].most[r], rows[i].total[r]});
       }
