@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
+#include <cstdint>
 #include <exception>
 #include <iterator>
 #include <list>
@@ -13,10 +13,13 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "engine/kernel/static_fields.hpp"
 #include "engine/tune/portfolio_choices.hpp"
 #include "engine/tune/portfolio_comparisons.hpp"
+#include "engine/tune/range_budget.hpp"
 #include "engine/tune/range_lanes.hpp"
 #include "engine/tune/warm.hpp"
 
@@ -26,29 +29,20 @@ namespace {
 using PortfolioClock = std::chrono::steady_clock;
 
 constexpr std::size_t kFirstShapes = 5;  // by sessions, before anything else, as far as there are any that are worth one
-// Halving a shape's trials costs the choices 2 %, halving the shapes 8 % (docs/results/portfolios-2026-11-23.md).
-constexpr double kShapes = 60.0;  // that a budget would be for, if all were explored
-constexpr double kLeastEach = 0.9, kMostEach = 10.0;
-constexpr double kStarts = 5.0;         // times what a session takes until its first trial begins, that it takes at least
-constexpr double kFewestShapes = 10.0;  // that a budget is for, however long that is
-constexpr std::int64_t kLeastTrials = 6;
-constexpr double kSmallShare = 0.9;  // of the budget, for the sessions of a small range
 // Of a budget. Choices that were not timed come first; while there are any, sessions have the rest.
 constexpr double kChoiceShare = 0.6, kSessionShare = 0.5, kCompareShare = 0.25, kSurveyShare = 1.0;
-constexpr double kProposalShare = 0.4;  // of a session's trials, that what is known or expected may have: what is not shall be found, too
-constexpr double kLeastProposals = 4.0, kMostProposals = 40.0;
-constexpr std::size_t kSurveyed = 28;     // configurations that are timed at a surveyed shape, at most
-constexpr std::size_t kLeastTime = 8;     // configurations: fewer have as much time as these
 constexpr std::size_t kMemberShare = 2;   // quarters of what is surveyed, that members may have before others
 constexpr std::size_t kChoicesEach = 32;  // shapes, or so many new ones, until the rule is made again
-constexpr double kSurveyTime = 0.3;       // of an exploring session's, that a survey may take
 constexpr int kPatience = 3;              // with failures in a row, and with turns that find nothing to do
 
 class PortfolioSession {
  public:
-  PortfolioSession(const PortfolioRequest& request, Store& store, const Registry& registry)
-      : request_(request), store_(store), knowledge_(request, store) {
-    for (TuneRequest& own : lanes_of(request)) {
+  PortfolioSession(const PortfolioRequest& request, std::vector<TuneRequest> lanes, Store& store, const Registry& registry)
+      : request_(request),
+        store_(store),
+        knowledge_(request, store),
+        budget_(request, knowledge_.table(), knowledge_.shapes(), lanes.size(), [this] { return used(); }) {
+    for (TuneRequest& own : lanes) {
       if (own.on_event) {
         own.on_event = [this](const SessionEvent& event) {
           const std::lock_guard one_at_a_time(callback_mutex_);
@@ -76,7 +70,7 @@ class PortfolioSession {
       return *failed->last_failure;
     }
     report_.interrupted = stopped();
-    report_.nothing_left = !stopped() && spent() < 1.0 && std::ranges::all_of(lanes_, is_idle);
+    report_.nothing_left = !stopped() && budget_.spent() < 1.0 && std::ranges::all_of(lanes_, is_idle);
     return finish();
   }
 
@@ -113,10 +107,11 @@ class PortfolioSession {
   /// Until the budget is spent, or nothing is left that this lane could do.
   void take_turns(RangeLane& lane) {
     while (!is_over(lane) && !stopped() && ended_ && !thrown_) {
-      if (request_.budget.trials && trials_left() < kLeastTrials && monitor_.wait_for_another()) {  // others are at the last ones
+      const std::optional<std::int64_t> trials_left = budget_.trials_left();
+      if (trials_left && *trials_left < RangeBudget::kLeastTrials && monitor_.wait_for_another()) {  // others are at the last ones
         continue;
       }
-      lane.spending->set_share(kSessions, has_begun() && !is_small() ? kSessionShare : 1.0);
+      lane.spending->set_share(kSessions, has_begun() && !budget_.is_small() ? kSessionShare : 1.0);
       const Result<bool> done = lane.spending->next();
       if (!done) {
         if (done.error().code != ErrorCode::kCancelled) {
@@ -129,70 +124,23 @@ class PortfolioSession {
     }
   }
 
-  // ---- the budget ----
+  // ---- how far it has come ----
 
-  /// Seconds of this run.
+  /// Of this run.
   [[nodiscard]] double seconds() const { return std::chrono::duration<double>(PortfolioClock::now() - start_).count(); }
-  /// Of all runs.
-  [[nodiscard]] double elapsed() const { return knowledge_.earlier_seconds() + seconds(); }
-  [[nodiscard]] std::int64_t trials() const {
-    std::int64_t all = knowledge_.earlier_trials();
+  [[nodiscard]] RangeBudget::Used used() const {
+    RangeBudget::Used all{knowledge_.earlier_seconds() + seconds(), knowledge_.earlier_trials()};
     for (const RangeLane& lane : lanes_) {
-      all += lane.trials.trials();
+      all.trials += lane.trials.trials();
     }
     return all;
-  }
-  /// Of a budget of trials, without what lanes are at.
-  [[nodiscard]] std::int64_t trials_left() const { return *request_.budget.trials - trials() - trials_under_way_; }
-  [[nodiscard]] bool stopped() const { return request_.common.stop.stop_requested(); }
-  /// The share of the budget that is spent.
-  [[nodiscard]] double spent() const {
-    const Budget& budget = request_.budget;
-    const double of_seconds = budget.seconds ? elapsed() / *budget.seconds : 0.0;
-    const double of_trials = !budget.trials        ? 0.0
-                             : *budget.trials == 0 ? 1.0
-                                                   : static_cast<double>(trials()) / static_cast<double>(*budget.trials);
-    return std::max(of_seconds, of_trials);
   }
   /// By a lane in this run, in seconds or in trials, as the budget is.
   [[nodiscard]] double spent_here(const RangeLane& lane) const {
     return request_.budget.seconds ? seconds() : static_cast<double>(lane.trials.trials());
   }
-  [[nodiscard]] bool is_over(const RangeLane& lane) const { return spent() >= 1.0 || is_idle(lane) || has_failed(lane); }
-
-  /// Whether the budget suffices for a session at each shape of the range, no shorter than any: then that is what it is spent on, first
-  /// of all, however long they become.
-  [[nodiscard]] bool is_small() const {
-    const Budget& budget = request_.budget;
-    const double shapes = shapes_in(request_.range);
-    const bool is_long = !budget.seconds || kSmallShare * *budget.seconds * lanes() / shapes >=
-                                                seconds_for_shape(*budget.seconds, knowledge_.shapes().start());
-    const bool is_many = !budget.trials || static_cast<double>(*budget.trials) / shapes >= static_cast<double>(kLeastTrials);
-    return request_.seconds_each == 0.0 && is_long && is_many;
-  }
-
-  /// Of a session. Those of a small range share what is left of the budget.
-  [[nodiscard]] Budget each() const {
-    const Budget& budget = request_.budget;
-    const bool shared = is_small();
-    const std::size_t measured = knowledge_.table().rows().size() + new_shapes_under_way_;
-    const double unmeasured = std::max(1.0, shapes_in(request_.range) - static_cast<double>(measured));
-    Budget one;
-    if (request_.seconds_each > 0.0) {
-      one.seconds = request_.seconds_each;
-    } else if (budget.seconds) {
-      one.seconds = shared ? std::max(kLeastEach, kSmallShare * (*budget.seconds - elapsed()) * std::min(1.0, lanes() / unmeasured))
-                           : seconds_for_shape(*budget.seconds, knowledge_.shapes().start());
-    }
-    if (budget.trials) {
-      const std::int64_t left = std::max<std::int64_t>(1, trials_left());
-      const double part = shared ? static_cast<double>(left) / unmeasured : static_cast<double>(*budget.trials) / kShapes;
-      one.trials = std::min(left, std::max(kLeastTrials, static_cast<std::int64_t>(part)));
-    }
-    return one;
-  }
-  [[nodiscard]] double session_seconds() const { return each().seconds.value_or(kMostEach); }
-  [[nodiscard]] double lanes() const { return static_cast<double>(lanes_.size()); }
+  [[nodiscard]] bool stopped() const { return request_.common.stop.stop_requested(); }
+  [[nodiscard]] bool is_over(const RangeLane& lane) const { return budget_.spent() >= 1.0 || is_idle(lane) || has_failed(lane); }
   [[nodiscard]] bool has_begun() const { return knowledge_.table().rows().size() >= kFirstShapes; }
 
   // ---- what it is spent on: each says whether there was something to do ----
@@ -207,7 +155,7 @@ class PortfolioSession {
     }
     std::optional<PlannedSurvey> next;
     do {
-      next = choices_.next(knowledge_.portfolio(), *knowledge_.rule(), most_surveyed(), session_seconds());
+      next = choices_.next(knowledge_.portfolio(), *knowledge_.rule(), budget_.most_surveyed(), budget_.session_seconds());
     } while (!next && !choices_.is_done() && !is_over(lane) && !stopped());
     if (next) {
       HONE_ASSIGN(const bool measured, survey(lane, next->shape, next->first));
@@ -221,7 +169,7 @@ class PortfolioSession {
 
   Result<bool> explore(RangeLane& lane) {
     const auto need = [this](const Shape& shape) { return knowledge_.need(shape); };
-    const std::optional<Shape> shape = knowledge_.shapes().next_explored(session_seconds(), knowledge_.table(), need);
+    const std::optional<Shape> shape = knowledge_.shapes().next_explored(budget_.session_seconds(), knowledge_.table(), need);
     HONE_TRY(shape ? search(lane, *shape) : Result<void>());
     return shape.has_value();
   }
@@ -232,9 +180,9 @@ class PortfolioSession {
       return false;
     }
     const Portfolio& portfolio = knowledge_.portfolio();
-    comparisons_.plan(portfolio.members, session_seconds());
-    comparisons_.add_winners(portfolio, *knowledge_.rule(), session_seconds());
-    const std::optional<PlannedSurvey> next = comparisons_.next(most_surveyed());
+    comparisons_.plan(portfolio.members, budget_.session_seconds());
+    comparisons_.add_winners(portfolio, *knowledge_.rule(), budget_.session_seconds());
+    const std::optional<PlannedSurvey> next = comparisons_.next(budget_.most_surveyed());
     if (next) {
       HONE_ASSIGN(const bool measured, survey(lane, next->shape, next->first));
       lane.failed_comparisons += measured ? 0 : 1;
@@ -245,47 +193,19 @@ class PortfolioSession {
   /// What is promising at a new shape; where nothing of that can be timed, a session, which counts as a survey: it is all that can be had
   /// there.
   Result<bool> survey_another(RangeLane& lane) {
-    const std::optional<Shape> shape = knowledge_.shapes().next_surveyed(session_seconds(), knowledge_.table());
+    const std::optional<Shape> shape = knowledge_.shapes().next_surveyed(budget_.session_seconds(), knowledge_.table());
     if (!shape) {
       return false;
     }
     HONE_ASSIGN(const Problem problem, knowledge_.shapes().problem_at(*shape));
-    const std::size_t most = most_surveyed();
+    const std::size_t most = budget_.most_surveyed();
     HONE_ASSIGN(const bool measured, survey(lane, *shape, knowledge_.proposed(*shape, problem, most, most * kMemberShare / 4)));
-    const bool is_any_left = !request_.budget.trials || trials_left() > 0;
+    const bool is_any_left = budget_.trials_left().value_or(1) > 0;
     HONE_TRY(measured || !is_any_left ? Result<void>() : search(lane, *shape));
     return true;
   }
 
   // ---- a shape ----
-
-  [[nodiscard]] std::size_t most_surveyed() const {
-    return !request_.budget.trials ? kSurveyed : static_cast<std::size_t>(std::clamp<std::int64_t>(trials_left(), 1, kSurveyed));
-  }
-
-  /// What is measured at a shape, as long as it is: no other lane goes there, and its trials are spoken for.
-  class Reservation {
-   public:
-    Reservation(PortfolioSession& session, const Shape& shape, std::int64_t trials)
-        : session_(session), shape_(shape), trials_(trials), new_shapes_(session.knowledge_.table().holds(shape) ? 0 : 1) {
-      session.knowledge_.shapes().reserve(shape);
-      session.trials_under_way_ += trials_;
-      session.new_shapes_under_way_ += new_shapes_;
-    }
-    ~Reservation() {
-      session_.knowledge_.shapes().release(shape_);
-      session_.trials_under_way_ -= trials_;
-      session_.new_shapes_under_way_ -= new_shapes_;
-    }
-    Reservation(const Reservation&) = delete;
-    Reservation& operator=(const Reservation&) = delete;
-
-   private:
-    PortfolioSession& session_;
-    const Shape& shape_;
-    std::int64_t trials_;
-    std::size_t new_shapes_;
-  };
 
   Result<bool> survey(RangeLane& lane, const Shape& shape, const PortfolioProposals::First& configurations) {
     tell(shape, true);
@@ -294,9 +214,8 @@ class PortfolioSession {
     for (const auto& [kernel, own] : configurations) {
       count += own.size();
     }
-    const double share = static_cast<double>(std::max(count, kLeastTime)) / kSurveyed;
-    const Reservation here(*this, shape, static_cast<std::int64_t>(count));
-    HONE_ASSIGN(const bool is_any_right, lane.trials.survey(shape, configurations, share * kSurveyTime * session_seconds()));
+    const RangeBudget::Reservation here(budget_, shape, static_cast<std::int64_t>(count));
+    HONE_ASSIGN(const bool is_any_right, lane.trials.survey(shape, configurations, budget_.survey_seconds(count)));
     if (is_any_right) {
       report_.measured += is_new ? 1 : 0;
       lane.failures_in_a_row = lane.failed_choices = lane.failed_comparisons = 0;
@@ -304,24 +223,13 @@ class PortfolioSession {
     return is_any_right;
   }
 
-  /// That a session there begins with.
-  [[nodiscard]] std::size_t proposals_for(const Shape& shape, const Budget& budget) const {
-    double trials = kMostProposals / kProposalShare;
-    if (budget.seconds) {
-      trials = knowledge_.shapes().expected_trials(shape, *budget.seconds).value_or(trials);
-    }
-    if (budget.trials) {
-      trials = std::min(trials, static_cast<double>(*budget.trials));
-    }
-    return static_cast<std::size_t>(std::clamp(kProposalShare * trials, kLeastProposals, kMostProposals));
-  }
-
   Result<void> search(RangeLane& lane, const Shape& shape) {
     tell(shape, false);
     HONE_ASSIGN(const Problem problem, knowledge_.shapes().problem_at(shape));
-    const Budget budget = each();
-    const Reservation here(*this, shape, budget.trials.value_or(0));
-    const Result<void> done = lane.trials.search(shape, knowledge_.proposed(shape, problem, proposals_for(shape, budget), 0), budget);
+    const Budget budget = budget_.each();
+    const RangeBudget::Reservation here(budget_, shape, budget.trials.value_or(0));
+    const Result<void> done =
+        lane.trials.search(shape, knowledge_.proposed(shape, problem, budget_.proposals_for(shape, budget), 0), budget);
     if (done) {
       lane.failures_in_a_row = 0;
       ++report_.measured;
@@ -345,7 +253,7 @@ class PortfolioSession {
   void tell(const Shape& shape, bool surveyed) {
     if (request_.on_progress) {
       const std::lock_guard one_at_a_time(callback_mutex_);
-      request_.on_progress({knowledge_.table().rows().size(), shape, surveyed, elapsed(), knowledge_.portfolio().expected});
+      request_.on_progress({knowledge_.table().rows().size(), shape, surveyed, used().seconds, knowledge_.portfolio().expected});
     }
   }
 
@@ -363,67 +271,36 @@ class PortfolioSession {
                                                        report_.failures.empty() ? ": none fits the device, --largest and the budget"
                                                                                 : ": " + report_.failures.front())};
     }
+    const RangeBudget::Used all = used();
     report_.portfolio.seconds =
-        trials() > knowledge_.earlier_trials() ? elapsed() : knowledge_.earlier_seconds();  // else what stands stays as it is
-    report_.portfolio.trials = trials();
+        all.trials > knowledge_.earlier_trials() ? all.seconds : knowledge_.earlier_seconds();  // else what stands stays as it is
+    report_.portfolio.trials = all.trials;
     HONE_ASSIGN(report_.generation, store_.put_portfolio(knowledge_.key(), text(report_.portfolio)));
     HONE_ASSIGN(report_.code_bytes, code_bytes(report_.portfolio, *request_.operation, request_.common.device.info, store_));
-    ask();
+    WantedShapes wanted = wanted_shapes(request_, knowledge_, report_.generation);
+    report_.wants_tuning = wanted.wants_tuning;
+    report_.unserved = wanted.unserved;
+    report_.wanted = std::move(wanted.named);
     return std::move(report_);
   }
 
   [[nodiscard]] static Error cancelled_early() { return {ErrorCode::kCancelled, "asked to stop before anything was measured"}; }
 
-  /// Where the rule would like to know more.
-  void ask() {
-    constexpr std::size_t kNamed = 5;
-    constexpr std::uint64_t kProbes = 256;
-    std::size_t probes = 0, wanted = 0, unserved = 0;
-    for (std::uint64_t i = 0; i < kProbes; ++i) {
-      const Shape shape = draw(request_.range, i);
-      const Result<Problem> problem = knowledge_.shapes().problem_at(shape);
-      if (!problem || argument_bytes(*request_.operation->definition, *problem) > request_.most_bytes ||
-          !knowledge_.shapes().may_be_legal(*problem)) {
-        continue;
-      }
-      ++probes;
-      const std::optional<Opinion> choice = knowledge_.choice(shape, *problem);
-      if (!choice) {
-        ++unserved;
-        continue;
-      }
-      const Prediction prediction{std::exp(choice->slowdown), std::expm1(choice->doubt), report_.generation, false,
-                                  report_.portfolio.product};
-      if (prediction.wants_tuning() && !knowledge_.table().holds(shape)) {
-        ++wanted;
-        if (std::ranges::find(report_.wanted, shape, &WantedShape::shape) == report_.wanted.end()) {
-          report_.wanted.push_back({shape, prediction});
-        }
-      }
-    }
-    report_.wants_tuning = static_cast<double>(wanted + unserved) / static_cast<double>(std::max<std::size_t>(1, probes));
-    report_.unserved = static_cast<double>(unserved) / static_cast<double>(std::max<std::size_t>(1, probes));
-    const auto need = [](const WantedShape& one) { return -one.prediction.slowdown * (1.0 + one.prediction.doubt); };
-    std::ranges::stable_sort(report_.wanted, {}, need);
-    report_.wanted.resize(std::min(kNamed, report_.wanted.size()));
-  }
-
   const PortfolioRequest& request_;
   Store& store_;
   RangeKnowledge knowledge_;
+  RangeBudget budget_;
   PortfolioChoices choices_{knowledge_.table(), knowledge_.shapes(), knowledge_.proposals()};
   PortfolioComparisons comparisons_{knowledge_.table(), knowledge_.shapes(), knowledge_.proposals()};
   static constexpr std::size_t kSessions = 1;  // the place of explore() among a lane's activities
   PortfolioReport report_;
   std::size_t timed_choices_ = 0;
   std::map<std::string, const RangeLane*> failed_at_;  ///< which lane failed first, by the text of the shape
-  std::int64_t trials_under_way_ = 0;                  ///< of what lanes have reserved
-  std::size_t new_shapes_under_way_ = 0;
-  Result<void> ended_;          ///< by what ends all lanes
-  std::exception_ptr thrown_;   ///< in one of them
-  Monitor monitor_;             ///< around all of this but the store
-  std::mutex callback_mutex_;   ///< lanes call the request's callbacks one at a time
-  std::list<RangeLane> lanes_;  ///< that stay where they are
+  Result<void> ended_;                                 ///< by what ends all lanes
+  std::exception_ptr thrown_;                          ///< in one of them
+  Monitor monitor_;                                    ///< around all of this but the store
+  std::mutex callback_mutex_;                          ///< lanes call the request's callbacks one at a time
+  std::list<RangeLane> lanes_;                         ///< that stay where they are
   PortfolioClock::time_point start_ = PortfolioClock::now();
 };
 
@@ -439,14 +316,9 @@ std::string statics_text(const KernelSpec& definition, const ShapeRange& range) 
   return text(statics);
 }
 
-double seconds_for_shape(double budget_seconds, double start) {
-  const double for_start = std::min(kStarts * start, budget_seconds / kFewestShapes);
-  return std::clamp(std::max(for_start, budget_seconds / kShapes), kLeastEach, kMostEach);
-}
-
 Result<PortfolioReport> tune(const PortfolioRequest& request, Store& store, const Registry& registry) {
   HONE_TRY(check_is_time(request.common.measure.objective, "ranges of shapes are tuned"));
-  return PortfolioSession(request, store, registry).run();
+  return PortfolioSession(request, lanes_of(request), store, registry).run();
 }
 
 }  // namespace hone

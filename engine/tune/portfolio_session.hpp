@@ -8,6 +8,7 @@
 #include "engine/kernel/operation.hpp"
 #include "engine/store/portfolio.hpp"
 #include "engine/tune/session.hpp"
+#include "engine/tune/wanted_shapes.hpp"
 
 namespace hone {
 
@@ -32,12 +33,6 @@ struct PortfolioRequest {
   std::function<void(const PortfolioProgress&)> on_progress;  ///< one call at a time; of several devices, from several threads
 };
 
-/// A shape at which the rule is unsure, or expects much from tuning.
-struct WantedShape {
-  Shape shape;
-  Prediction prediction;
-};
-
 struct PortfolioReport {
   Portfolio portfolio;
   std::int64_t generation = 0;
@@ -56,11 +51,6 @@ struct PortfolioReport {
 /// before. Errors: no shape of the range could be tuned, the error of the first or of the last; a store failure; kCancelled where nothing
 /// was measured.
 Result<PortfolioReport> tune(const PortfolioRequest& request, Store& store, const Registry& registry);
-
-/// Seconds for a shape of a range of many, where `PortfolioRequest::seconds_each` is 0, under a budget of so many: a sixtieth, but at
-/// least five times what sessions take until their first trial begins (`start`), since nothing is found in that time, or a tenth of the
-/// budget if that is less; 0.9 to 10 in any case.
-double seconds_for_shape(double budget_seconds, double start);
 
 /// The text of the range's STATIC fields, as PortfolioKey::statics has it.
 std::string statics_text(const KernelSpec& definition, const ShapeRange& range);

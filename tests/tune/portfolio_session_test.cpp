@@ -79,16 +79,6 @@ class RangeFixture {
 
 }  // namespace
 
-TEST_CASE("A session takes long enough for what it takes to begin") {
-  CHECK(seconds_for_shape(30.0, 0.0) == doctest::Approx(0.9));
-  CHECK(seconds_for_shape(120.0, 0.0) == doctest::Approx(2.0));
-  CHECK(seconds_for_shape(6000.0, 0.0) == doctest::Approx(10.0));
-  CHECK(seconds_for_shape(120.0, 0.6) == doctest::Approx(3.0));
-  CHECK(seconds_for_shape(120.0, 0.1) == doctest::Approx(2.0));
-  CHECK(seconds_for_shape(20.0, 0.6) == doctest::Approx(2.0));  // else the budget would be for few shapes
-  CHECK(seconds_for_shape(600.0, 30.0) == doctest::Approx(10.0));
-}
-
 TEST_CASE("the sessions of a range of few shapes share its budget, and it says when nothing is left") {
   RangeFixture fixture(wide_source());
   fixture.request.range = parse_range(fixture.spec(), "n=64|96").value();
