@@ -11,6 +11,9 @@
 namespace hone {
 namespace {
 
+constexpr double kBufferFactor = 4.0;  // of the arguments' bytes: answers, guard bands, what stands by
+constexpr double kMemoryShare = 0.5;
+
 Error nobody_can_enter(const OperationRequest& request, const std::vector<KernelReport>& reports) {
   std::vector<std::string> reasons;
   for (const KernelReport& kernel : reports) {
@@ -50,7 +53,22 @@ Result<void> Entrants::enter(const OperationRequest& request, Store& store, cons
     all_.push_back(*std::move(made));
     all_.back()->place = reports.size() - 1;
   }
+  const auto memory = request.common.device.info.properties.find("memory");
+  one_at_a_time_ = memory != request.common.device.info.properties.end() &&
+                   kBufferFactor * argument_bytes() > kMemoryShare * static_cast<double>(memory->second);
   return all_.empty() ? Result<void>(nobody_can_enter(request, reports)) : Result<void>();
+}
+
+bool Entrants::knows_serving() const { return serving().out || serving().done || serving().session->tried_what_serves(); }
+
+std::vector<std::size_t> Entrants::serving_first() const {
+  std::vector<std::size_t> order{serving_};
+  for (std::size_t i = 0; i < all_.size(); ++i) {
+    if (i != serving_) {
+      order.push_back(i);
+    }
+  }
+  return order;
 }
 
 std::size_t Entrants::alive() const { return static_cast<std::size_t>(std::ranges::count(all_, false, &Entrant::out)); }

@@ -41,14 +41,22 @@ class Entrants {
   /// The one that serves where nothing was measured.
   [[nodiscard]] Entrant& front() const { return *all_.front(); }
 
+  /// The one that an application would get now; front() until it is known.
+  [[nodiscard]] Entrant& serving() const { return *all_[serving_]; }
+  void set_serving(std::size_t i) { serving_ = i; }
+  /// Whether what serves without this session was tried: nothing may take its place before, however short the budget.
+  [[nodiscard]] bool knows_serving() const;
+  /// The places of all: of what serves, then of the others in their order.
+  [[nodiscard]] std::vector<std::size_t> serving_first() const;
+
   /// Those that are not out.
   [[nodiscard]] std::size_t alive() const;
   /// Of all of them.
   [[nodiscard]] std::size_t trials() const;
   /// What came of them: a count per outcome.
   [[nodiscard]] std::map<Outcome, std::int64_t> outcomes() const;
-  /// Of the arrays of all of them at once.
-  [[nodiscard]] double argument_bytes() const;
+  /// Whether the device's memory, as far as that is known, holds the buffers of one kernel and not of all of them at once.
+  [[nodiscard]] bool one_at_a_time() const { return one_at_a_time_; }
   /// The fastest trial of all but one.
   [[nodiscard]] std::optional<double> best_us(const Entrant* left_out = nullptr) const;
   /// What would run untuned; nothing where it was not measured.
@@ -59,7 +67,12 @@ class Entrants {
   void tell_rivals() const;
 
  private:
+  /// Of the arrays of all of them at once.
+  [[nodiscard]] double argument_bytes() const;
+
   std::vector<std::unique_ptr<Entrant>> all_;  ///< sessions refer to their requests
+  std::size_t serving_ = 0;
+  bool one_at_a_time_ = false;
 };
 
 }  // namespace hone
