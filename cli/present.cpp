@@ -73,6 +73,15 @@ Json json(const roofline::Peak& peak) {
           {"created_at", peak.created_at}};
 }
 
+Json json(const std::map<Outcome, std::int64_t>& outcomes) {
+  Json counts = Json::object();
+  for (const Outcome outcome : all_outcomes()) {
+    const auto found = outcomes.find(outcome);
+    counts[std::string(name(outcome))] = found == outcomes.end() ? 0 : found->second;
+  }
+  return counts;
+}
+
 std::string reached_text(const Objective& objective, double value) {
   return objective.needs_energy() ? objective_text(objective, value) : duration(value);
 }

@@ -1,6 +1,8 @@
 #pragma once
 // How things look: JSON pieces and human units that several verbs print.
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +25,8 @@ Json json(const Resources& resources);
 Json json(const std::optional<roofline::Place>& place);
 Json json(const std::optional<roofline::Occupancy>& occupancy);
 Json json(const roofline::Peak& peak);
+/// A count for each outcome that there is.
+Json json(const std::map<Outcome, std::int64_t>& outcomes);
 /// "12.3 us", "4.56 ms", "1.20 s".
 std::string duration(double microseconds);
 /// What a measurement reached of an objective: its time, or "4.56 mJ (12.3 us)"; a value alone, in the units of Objective::of.

@@ -35,15 +35,6 @@ std::int64_t trial_count(const TuneReport& report) {
   return sum;
 }
 
-Json outcome_counts(const TuneReport& report) {
-  Json counts = Json::object();
-  for (const Outcome outcome : all_outcomes()) {
-    const auto found = report.outcomes.find(outcome);
-    counts[std::string(name(outcome))] = found == report.outcomes.end() ? 0 : found->second;
-  }
-  return counts;
-}
-
 Json faults_json(const StrategyFaults& faults) {
   return {{"invalid", faults.invalid}, {"repeated", faults.repeated}, {"failed", faults.failed}, {"stalled", faults.stalled},
           {"crashed", faults.crashed}, {"idle", faults.idle},         {"first", faults.first}};
@@ -131,7 +122,7 @@ Json report_json(const TuneRequest& request, const TuneReport& report, const std
                 {"exact", report.not_shared.empty()},
                 {"not_shared", report.not_shared}}},
               {"trials", trial_count(report)},
-              {"outcomes", outcome_counts(report)},
+              {"outcomes", json(report.outcomes)},
               {"resumed_trials", report.resumed_trials},
               {"prior_trials", report.prior_trials},
               {"strategy_seconds", report.strategy_seconds},

@@ -48,7 +48,17 @@ Json range_json(const PortfolioRequest& request, const PortfolioReport& report, 
               {"unsure", report.wants_tuning},
               {"unserved", report.unserved},
               {"wanted", Json::array()},
+              {"outcomes", json(report.outcomes.counts())},
+              {"wrong_trials", Json::array()},
               {"failures", report.failures}};
+  for (const WrongTrials& wrong : report.outcomes.wrong()) {
+    object["wrong_trials"].push_back({{"kernel", wrong.kernel},
+                                      {"count", wrong.count},
+                                      {"configuration", wrong.configuration},
+                                      {"shape", json(wrong.shape)},
+                                      {"outcome", name(wrong.outcome)},
+                                      {"detail", wrong.detail}});
+  }
   for (const PortfolioMember& member : made.members) {
     object["members"].push_back({{"kernel", member.kernel}, {"configuration", member.configuration}});
   }
@@ -67,6 +77,16 @@ std::string range_text(const PortfolioRequest& request, const PortfolioReport& r
   lines += report.interrupted ? "interrupted: what was measured so far; the same command goes on\n" : "";
   lines += fmt::format("shapes   {}, {} of them in this run, {} trials, {:.1f} s in all\n", made.points.size(), report.measured,
                        made.trials, made.seconds);
+  lines += "trials  ";
+  for (const auto& [outcome, count] : report.outcomes.counts()) {
+    lines += fmt::format(" {} {}", count, name(outcome));
+  }
+  lines += " in this run\n";
+  for (const WrongTrials& wrong : report.outcomes.wrong()) {
+    lines += fmt::format("wrong    {} trials of {}, whose configurations cannot be members; the first, {} at {}: {}, {}\n", wrong.count,
+                         wrong.kernel, wrong.configuration, text(wrong.shape), name(wrong.outcome),
+                         wrong.detail.substr(0, wrong.detail.find('\n')));
+  }
   lines += report.nothing_left
                ? "all of the range was measured before the budget was spent; hone tune --shape searches longer at one shape\n"
                : "";

@@ -131,13 +131,13 @@ class PortfolioSession {
   [[nodiscard]] RangeBudget::Used used() const {
     RangeBudget::Used all{knowledge_.earlier_seconds() + seconds(), knowledge_.earlier_trials()};
     for (const RangeLane& lane : lanes_) {
-      all.trials += lane.trials.trials();
+      all.trials += lane.trials.outcomes().trials();
     }
     return all;
   }
   /// By a lane in this run, in seconds or in trials, as the budget is.
   [[nodiscard]] double spent_here(const RangeLane& lane) const {
-    return request_.budget.seconds ? seconds() : static_cast<double>(lane.trials.trials());
+    return request_.budget.seconds ? seconds() : static_cast<double>(lane.trials.outcomes().trials());
   }
   [[nodiscard]] bool stopped() const { return request_.common.stop.stop_requested(); }
   [[nodiscard]] bool is_over(const RangeLane& lane) const { return budget_.spent() >= 1.0 || is_idle(lane) || has_failed(lane); }
@@ -275,6 +275,9 @@ class PortfolioSession {
     report_.portfolio.seconds =
         all.trials > knowledge_.earlier_trials() ? all.seconds : knowledge_.earlier_seconds();  // else what stands stays as it is
     report_.portfolio.trials = all.trials;
+    for (const RangeLane& lane : lanes_) {
+      report_.outcomes.add(lane.trials.outcomes());
+    }
     HONE_ASSIGN(report_.generation, store_.put_portfolio(knowledge_.key(), text(report_.portfolio)));
     HONE_ASSIGN(report_.code_bytes, code_bytes(report_.portfolio, *request_.operation, request_.common.device.info, store_));
     WantedShapes wanted = wanted_shapes(request_, knowledge_, report_.generation);

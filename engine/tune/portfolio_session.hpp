@@ -7,6 +7,7 @@
 
 #include "engine/kernel/operation.hpp"
 #include "engine/store/portfolio.hpp"
+#include "engine/tune/range_outcomes.hpp"
 #include "engine/tune/session.hpp"
 #include "engine/tune/wanted_shapes.hpp"
 
@@ -37,6 +38,7 @@ struct PortfolioReport {
   Portfolio portfolio;
   std::int64_t generation = 0;
   std::size_t measured = 0;  ///< sessions of this run
+  RangeOutcomes outcomes;    ///< of its trials
   bool interrupted = false;
   bool nothing_left = false;          ///< it ended before its budget was spent: every shape that can be tuned was measured
   double code_bytes = 0.0;            ///< of its members

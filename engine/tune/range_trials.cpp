@@ -37,7 +37,7 @@ Result<bool> RangeTrials::survey(const Shape& shape, const PortfolioProposals::F
     if (!trials) {
       continue;  // a session there says what it is, to whom it belongs
     }
-    trials_ += static_cast<std::int64_t>(trials->size());
+    outcomes_.add(shape, spec, *trials);
     is_any_right = is_any_right || std::ranges::any_of(*trials, [](const Trial& trial) { return trial.outcome == Outcome::kOk; });
     timed.emplace_back(&spec, *std::move(trials));
   }
@@ -71,7 +71,7 @@ Result<void> RangeTrials::search(const Shape& shape, PortfolioProposals::First f
 
 Result<void> RangeTrials::add(const Shape& shape, const KernelSpec& spec, std::int64_t session, TrialTimes& times) {
   HONE_ASSIGN(const std::vector<Trial> trials, store_.trials(session, spec.parameters));
-  trials_ += static_cast<std::int64_t>(trials.size());
+  outcomes_.add(shape, spec, trials);
   times.add(trials);
   return knowledge_.note(shape, spec, trials);
 }

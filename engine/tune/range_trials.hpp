@@ -11,6 +11,7 @@
 #include "engine/tune/portfolio_proposals.hpp"
 #include "engine/tune/portfolio_session.hpp"
 #include "engine/tune/range_knowledge.hpp"
+#include "engine/tune/range_outcomes.hpp"
 #include "engine/tune/survey.hpp"
 #include "engine/tune/trial_times.hpp"
 #include "engine/worker/idle_workers.hpp"
@@ -31,7 +32,7 @@ class RangeTrials {
   /// A session that begins with `first`. Errors: the session's.
   Result<void> search(const Shape& shape, PortfolioProposals::First first, const Budget& budget);
   /// Of this run, also those of surveys in which nothing was right.
-  [[nodiscard]] std::int64_t trials() const { return trials_; }
+  [[nodiscard]] const RangeOutcomes& outcomes() const { return outcomes_; }
 
  private:
   Result<void> add(const Shape& shape, const KernelSpec& spec, std::int64_t session, TrialTimes& times);
@@ -46,7 +47,7 @@ class RangeTrials {
   Monitor& monitor_;
   IdleWorkers idle_workers_;                                ///< for the sessions; surveys have their own processes
   std::map<std::string, std::unique_ptr<Survey>> surveys_;  ///< by kernel
-  std::int64_t trials_ = 0;
+  RangeOutcomes outcomes_;
 };
 
 /// What ends a range's run wherever it comes from: not the matter of one shape.

@@ -1,6 +1,10 @@
 // Twice x, in blocks of a few threads: the cpu device compiles and runs it in no time.
 #include <hone/kernel.h>
 
+#ifndef WRONG_ITEMS
+#define WRONG_ITEMS 0
+#endif
+
 struct Problem {
   long rows = 8;
   long cols = 16;
@@ -24,7 +28,7 @@ KERNEL void doubled(IN(p.rows* p.cols) const float* x, OUT(p.rows* p.cols) float
   for (int k = 0; k < c.items; ++k) {
     const long i = ((long)blockIdx.x * c.items + k) * c.block + threadIdx.x;
     if (i < p.rows * p.cols) {
-      y[i] = 2.0f * x[i];
+      y[i] = (c.items == WRONG_ITEMS ? 3.0f : 2.0f) * x[i];
     }
   }
 }
