@@ -3,7 +3,7 @@
 #include "approximate.h"
 
 constexpr int kSumThreads = 128, kSumWarps = kSumThreads / 32;  // of a block
-/// Warps that share the parts of a row: 16 of them share a latency, and so do those of several warps.
+/// Warps that share the parts of a row: each reads up to 16 of them at once.
 HONE_BOTH constexpr int warps_of_row(int split) { return split > 32 ? 4 : split > 16 ? 2 : 1; }
 
 /// Two columns of a row, of some parts: weights are relative to the part with the largest logarithm, `most`.
@@ -31,10 +31,10 @@ struct PartSum {
 
 /// Two columns of a row, from the results of its parts: [parts, rows, columns] and the logarithms of their sums of exponentials, [parts,
 /// rows]. Whole blocks call it, of which some rows may not exist; warps_of_row(most_parts) warps beside each other have the same row and
-/// column. The first parts are read while `parts`, how many the row's sequence has, is on its way, whether they exist or not.
+/// column. `parts` is how many the row's sequence has. The first ones are read before that is known, whether they exist or not.
 template <class T, int most_parts, int columns>
 HONE_DEVICE void add_parts(int parts, long rows, long row, int column, const float* part_out, const float* part_lse, T* out, float* lse) {
-  constexpr int kWarps = warps_of_row(most_parts), kAtOnce = min_of(ceil_div(most_parts, kWarps), 16);  // loads that share a latency
+  constexpr int kWarps = warps_of_row(most_parts), kEach = ceil_div(most_parts, kWarps), kAtOnce = ceil_div(kEach, ceil_div(kEach, 16));
   const int warp = (int)threadIdx.x / 32;
   const long read = min_of(row, rows - 1);
   int first = warp % kWarps;
@@ -68,6 +68,7 @@ HONE_DEVICE void add_parts(int parts, long rows, long row, int column, const flo
     sum.add(others);
   }
   if (row >= rows) return;
-  store(out + row * columns + column, Vector<T, 2>{T(sum.sum[0] / sum.total), T(sum.sum[1] / sum.total)});
+  const float inverse = sum.total > 0.0f ? 1.0f / sum.total : 0.0f;  // as where there are no parts
+  store(out + row * columns + column, Vector<T, 2>{T(sum.sum[0] * inverse), T(sum.sum[1] * inverse)});
   if (column == 0) lse[row] = sum.most + logf(sum.total);
 }

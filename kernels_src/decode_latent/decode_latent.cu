@@ -97,7 +97,7 @@ HONE_DEVICE long cache_line(Problem p, const i32* table, long sequence, long key
   return table[sequence * pages_of_sequence(p) + key / p.page] * p.page + key % p.page;
 }
 /// The end of the keys that row number `row` of its sequence sees.
-HONE_DEVICE long end_of_row(Problem p, long row, long length) { return length - p.queries + row / p.heads + 1; }
+HONE_DEVICE long end_of_row(Problem p, int row, long length) { return length - p.queries + row / (int)p.heads + 1; }
 template <class T>
 HONE_DEVICE double score_of(const T* q, const T* line) {
   double sum = 0;
@@ -110,7 +110,7 @@ REFERENCE(query_rows(p))
 TOLERANCE(lse, .absolute = 1e-3, .relative = 1e-5) void decode_latent_reference_lse(long row, const T* q, const T* cache, const i32* table,
                                                                                     const i32* lengths, double* lse, float scale,
                                                                                     Problem p) {
-  const long sequence = row / rows_of_sequence(p), end = end_of_row(p, row % rows_of_sequence(p), lengths[sequence]);
+  const long sequence = row / rows_of_sequence(p), end = end_of_row(p, (int)(row % rows_of_sequence(p)), lengths[sequence]);
   double most = -1e300, sum = 0;
   for (long key = 0; key < end; ++key) {
     const double score = scale * score_of(q + row * kLineOfCache, cache + cache_line(p, table, sequence, key) * kLineOfCache);
@@ -130,7 +130,7 @@ TOLERANCE(out, .absolute = 0.01, .relative = 0.006) void decode_latent_reference
                                                                                  const i32* lengths, double* out, double* lse, float scale,
                                                                                  Problem p) {
   const long row = i / (Problem::latent / kShare), first = i % (Problem::latent / kShare) * kShare;
-  const long sequence = row / rows_of_sequence(p), end = end_of_row(p, row % rows_of_sequence(p), lengths[sequence]);
+  const long sequence = row / rows_of_sequence(p), end = end_of_row(p, (int)(row % rows_of_sequence(p)), lengths[sequence]);
   double sums[kShare] = {};
   for (long key = 0; key < end; ++key) {
     const T* const line = cache + cache_line(p, table, sequence, key) * kLineOfCache;
@@ -142,7 +142,8 @@ TOLERANCE(out, .absolute = 0.01, .relative = 0.006) void decode_latent_reference
 
 SHAPES({.sequences = 3, .heads = 5, .longest = 100, .varied = 90, .page = 64},
        {.sequences = 2, .heads = 3, .queries = 5, .longest = 130, .page = 130},
-       {.sequences = 1, .heads = 20, .queries = 2, .longest = 200, .varied = 20, .page = 64});
+       {.sequences = 1, .heads = 20, .queries = 2, .longest = 200, .varied = 20, .page = 64},
+       {.sequences = 2, .heads = 1, .longest = 2100, .varied = 90, .page = 64});
 
 #include "part.h"
 
@@ -159,10 +160,11 @@ KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(threads_of(c), c.residency) void decode_l
   SHARED_DYNAMIC(unsigned char, memory);
   grid_dependency_wait();
   launch_dependents();
+  const int page_keys = (int)p.page;
   const long sequence = blockIdx.z;
-  const i32* const pages = table + sequence * pages_of_sequence(p);
+  const i32* const pages = table + sequence * ceil_div((int)p.longest, page_keys);
   const int begin = (int)(blockIdx.x * part_keys(p, c));
-  const int page = pages[begin / (int)p.page], length = lengths[sequence];  // one latency for both
+  const int page = pages[begin / page_keys], length = lengths[sequence];  // one latency for both
   if (begin >= length) return;
   Block<T, c> block{p, memory, power_scale(scale), sign_of(scale), sequence, (long)blockIdx.y * c.wm, length};
   block.start_rows(q);

@@ -148,7 +148,7 @@ struct Block {
     }
   }
   /// The end of the keys that a row of the block sees.
-  HONE_DEVICE long end_of(int row) const { return end_of_row(p, first_row + row, length); }
+  HONE_DEVICE long end_of(int row) const { return end_of_row(p, (int)first_row + row, length); }
 
   /// Adds the product of all weights and this warp's columns.
   HONE_DEVICE void add(unsigned tile) {

@@ -73,7 +73,7 @@ def emulated(name, folder):
         file.write_text(substitute(file.read_text(), r"OPERATION\(\w+\);\n", ""))
     (by_warpgroups if name in BY_WARPGROUPS else by_warps)(folder, name)
     file = folder / name / f"{name}.cu"
-    pairs = "query_rows(p) * p.longest > 1000" if name.startswith("decode") else "query_rows(p) * p.keys > 12000"
+    pairs = "query_rows(p) * p.longest > 1600" if name.startswith("decode") else "query_rows(p) * p.keys > 12000"
     if name in BY_WARPGROUPS:  # whole tiles are multiplied, whatever is in them
         pairs += " || tiles_of(p, c) * rows_of(c) * c.bn > 150000"
     text = substitute(file.read_text(), r"(constexpr bool valid\(.*\) \{\n)", rf"\1  if ({pairs}) return false;\n")

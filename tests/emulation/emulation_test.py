@@ -80,6 +80,12 @@ class Emulated(unittest.TestCase):
         self.check("decode_mma", "T=bf16,KV=bf16", shape, "warps=2,split=2")
         self.check("decode_mma", "T=bf16,KV=f16", shape, "warps=2")
 
+    def test_parts_of_a_sequence_that_one_two_or_four_warps_add_up(self):
+        for problem, split in (("sequences=2,longest=250,varied=90", 16), ("sequences=2,longest=310,varied=90", 20),
+                               ("sequences=1,longest=1530", 96)):  # the last ones in two rounds
+            self.check("decode_mma", "T=bf16,KV=bf16", f"{problem},heads=1,group=1,page=16,head=64", f"warps=1,bn=16,split={split}")
+        self.check("decode_latent", "bf16", "sequences=1,heads=1,longest=1530,page=32,latent=64,varied=90", "warps=4,bn=32,split=48")
+
     def test_decode_over_a_latent_cache_by_warps(self):
         shape = "sequences=2,heads=3,queries=2,longest=70,page=32,latent=64,varied=50"
         self.check("decode_latent", "bf16", shape, "warps=4,bn=32,split=2")
