@@ -77,15 +77,15 @@ std::string range_text(const PortfolioRequest& request, const PortfolioReport& r
   lines += report.interrupted ? "interrupted: what was measured so far; the same command goes on\n" : "";
   lines += fmt::format("shapes   {}, {} of them in this run, {} trials, {:.1f} s in all\n", made.points.size(), report.measured,
                        made.trials, made.seconds);
-  lines += "trials  ";
+  std::string counts;
   for (const auto& [outcome, count] : report.outcomes.counts()) {
-    lines += fmt::format(" {} {}", count, name(outcome));
+    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, name(outcome));
   }
-  lines += " in this run\n";
+  lines += counts.empty() ? "" : fmt::format("trials   {} in this run\n", counts);
   for (const WrongTrials& wrong : report.outcomes.wrong()) {
-    lines += fmt::format("wrong    {} trials of {}, whose configurations cannot be members; the first, {} at {}: {}, {}\n", wrong.count,
-                         wrong.kernel, wrong.configuration, text(wrong.shape), name(wrong.outcome),
-                         wrong.detail.substr(0, wrong.detail.find('\n')));
+    lines +=
+        fmt::format("wrong    {} of {}, whose configurations cannot be members; the first, {} at {}: {}, {}\n", wrong.count, wrong.kernel,
+                    wrong.configuration, text(wrong.shape), name(wrong.outcome), wrong.detail.substr(0, wrong.detail.find('\n')));
   }
   lines += report.nothing_left
                ? "all of the range was measured before the budget was spent; hone tune --shape searches longer at one shape\n"

@@ -33,7 +33,7 @@ Result<void> EntrantProcesses::activate(Entrant& entrant) {
   return {};
 }
 
-void EntrantProcesses::share_compilers(const Entrant* active) const {
+void EntrantProcesses::share_compilers(const Entrant* active) {
   const auto alive = entrants_.alive();
   const auto cores = static_cast<std::size_t>(compile_workers(common_));
   const bool all_begin = active == nullptr || active->session->trials().empty() || budget_.is_initial(*active);
@@ -46,7 +46,7 @@ void EntrantProcesses::share_compilers(const Entrant* active) const {
   }
 }
 
-void EntrantProcesses::feed_others(const Entrant* active) const {
+void EntrantProcesses::feed_others(const Entrant* active) {
   for (const auto& entrant : entrants_) {
     if (entrant.get() == active || entrant->out || !entrant->session->started()) {
       continue;

@@ -13,7 +13,7 @@ namespace hone {
 
 class EntrantProcesses {
  public:
-  /// Keeps all, which the kernels may still enter.
+  /// Keeps references; kernels may enter `entrants` later.
   EntrantProcesses(const TuneRequest& common, const Entrants& entrants, const OperationBudget& budget)
       : common_(common), entrants_(entrants), budget_(budget) {}
 
@@ -25,9 +25,9 @@ class EntrantProcesses {
   /// session's.
   Result<void> activate(Entrant& entrant);
   /// All compile ahead; who has the turn gets the most of it. Null: nobody has.
-  void share_compilers(const Entrant* active) const;
+  void share_compilers(const Entrant* active);
   /// Those that wait for their turn go on compiling what they will begin with, where that does not disturb the timing. Null: all wait.
-  void feed_others(const Entrant* active) const;
+  void feed_others(const Entrant* active);
 
  private:
   const TuneRequest& common_;

@@ -60,7 +60,7 @@ bool EntrantTurns::must_wait_for(const Entrant& next) const {
          next.session->evaluator().in_flight() > 0;
 }
 
-Result<void> EntrantTurns::wait_for(Entrant& next) const {
+Result<void> EntrantTurns::wait_for(Entrant& next) {
   processes_.share_compilers(nullptr);
   processes_.feed_others(nullptr);
   return next.session->take(kTick);
@@ -75,7 +75,7 @@ std::size_t EntrantTurns::trials_for(const Entrant& entrant) const {
   return left < static_cast<double>(wanted) ? static_cast<std::size_t>(left) : wanted;
 }
 
-Result<void> EntrantTurns::run(Entrant& entrant) const {
+Result<void> EntrantTurns::run(Entrant& entrant) {
   TuningSession& session = *entrant.session;
   const std::size_t before = session.trials().size(), wanted = trials_for(entrant);
   const double slice = budget_.is_initial(entrant) ? 0.0 : entrants_.one_at_a_time() ? kLongSlice : kSlice;
@@ -104,7 +104,7 @@ Result<void> EntrantTurns::run(Entrant& entrant) const {
 }
 
 /// What is on the device ends; where turns are whole, all that was proposed, unless the time is over.
-Result<void> EntrantTurns::finish(Entrant& entrant, bool whole) const {
+Result<void> EntrantTurns::finish(Entrant& entrant, bool whole) {
   TuningSession& session = *entrant.session;
   while (whole && session.evaluator().in_flight() > 0 && !are_over()) {
     HONE_TRY(session.take(kTick));

@@ -11,8 +11,8 @@ namespace hone {
 
 class EntrantTurns {
  public:
-  /// Keeps all, which the kernels may still enter.
-  EntrantTurns(const TuneRequest& common, const Entrants& entrants, const OperationBudget& budget, const EntrantProcesses& processes)
+  /// Keeps references; kernels may enter `entrants` later.
+  EntrantTurns(const TuneRequest& common, const Entrants& entrants, const OperationBudget& budget, EntrantProcesses& processes)
       : common_(common), entrants_(entrants), budget_(budget), processes_(processes) {}
 
   /// The budget is spent, and what serves without this session was tried.
@@ -23,20 +23,20 @@ class EntrantTurns {
   /// Whether it would only wait for its own compilers in its turn.
   [[nodiscard]] bool must_wait_for(const Entrant& next) const;
   /// Looks after all for a moment, while the next one is not ready. Errors: of taking its trials.
-  Result<void> wait_for(Entrant& next) const;
+  Result<void> wait_for(Entrant& next);
   /// A turn of a kernel that is active, to its end: others can measure then. Notes where nothing is left to propose. Errors: of taking its
   /// trials.
-  Result<void> run(Entrant& entrant) const;
+  Result<void> run(Entrant& entrant);
 
  private:
   [[nodiscard]] Entrant* short_of(std::size_t share, bool with_care) const;
   [[nodiscard]] std::size_t trials_for(const Entrant& entrant) const;
-  Result<void> finish(Entrant& entrant, bool whole) const;
+  Result<void> finish(Entrant& entrant, bool whole);
 
   const TuneRequest& common_;
   const Entrants& entrants_;
   const OperationBudget& budget_;
-  const EntrantProcesses& processes_;
+  EntrantProcesses& processes_;
 };
 
 }  // namespace hone

@@ -12,7 +12,7 @@ namespace hone {
 
 class OperationBudget {
  public:
-  /// Keeps both, which the kernels may still enter.
+  /// Keeps references; kernels may enter `entrants` later.
   OperationBudget(const TuneRequest& common, const Entrants& entrants) : common_(common), entrants_(entrants) {}
 
   /// A kernel's session took so many seconds in earlier runs; the longest counts.

@@ -12,7 +12,7 @@ namespace hone {
 
 class OperationWinner {
  public:
-  /// Keeps all, which the kernels may still enter. What becomes of each kernel, and which wins, goes to `report`.
+  /// Keeps references; kernels may enter `entrants` later. What becomes of each kernel, and which wins, goes to `report`.
   OperationWinner(const OperationRequest& request, Store& store, const Entrants& entrants, const OperationBudget& budget,
                   OperationReport& report)
       : request_(request), store_(store), entrants_(entrants), budget_(budget), report_(report) {}

@@ -27,12 +27,6 @@ bool was_timed(const Trial& trial) {
   return (trial.outcome == Outcome::kOk || trial.outcome == Outcome::kTooSlow) && trial.measurement.median_us > 0.0;
 }
 
-/// Whether it did something wrong, rather than being too slow or too much for the compiler.
-bool did_wrong(const Trial& trial) {
-  return trial.outcome == Outcome::kWrongResult || trial.outcome == Outcome::kRace || trial.outcome == Outcome::kIllegalAccess ||
-         trial.outcome == Outcome::kDeadlock;
-}
-
 /// Of two configurations of a kernel, as text: whether the value of one parameter is all that differs.
 bool differ_in_one(const PortfolioMember& a, const PortfolioMember& b) {
   const auto values = [](std::string_view text) {
@@ -74,6 +68,8 @@ std::vector<std::size_t> contenders(const std::vector<PortfolioTable::Row>& rows
 
 }  // namespace
 
+bool did_wrong(const Trial& trial) { return is_wrong(trial.outcome) || trial.outcome == Outcome::kDeadlock; }
+
 std::size_t PortfolioTable::column_of(const PortfolioMember& member) {
   const auto [column, added] = column_of_.emplace(name_of(member), columns_.size());
   if (added) {
@@ -88,20 +84,26 @@ PortfolioTable::Place& PortfolioTable::place_of(const Shape& shape, const Work& 
 
 void PortfolioTable::add(const Shape& shape, const Work& work, const KernelSpec& spec, const Problem& problem, const DeviceInfo& device,
                          const std::vector<Trial>& trials) {
+  exclude(spec, trials);
   Place& place = place_of(shape, work);
   Bindings fixed = bindings(problem);
   fixed.merge(bindings(device));
   for (const Trial& trial : trials) {
     const std::size_t column = column_of({spec.name, text(spec.parameters, trial.configuration)});
-    if (did_wrong(trial)) {
-      wrong_.insert(column);
-    }
     Bindings bound = bindings(spec.parameters, trial.configuration);
     bound.insert(fixed.begin(), fixed.end());
     place.times[column] = {was_timed(trial) ? std::optional(trial.measurement.median_us) : std::nullopt, launch_size(spec, bound)};
   }
   make_row(place);
   set_floors();
+}
+
+void PortfolioTable::exclude(const KernelSpec& spec, const std::vector<Trial>& trials) {
+  for (const Trial& trial : trials) {
+    if (did_wrong(trial)) {
+      wrong_.insert(column_of({spec.name, text(spec.parameters, trial.configuration)}));
+    }
+  }
 }
 
 void PortfolioTable::add(const Portfolio& earlier, const std::function<std::optional<There>(const Shape&)>& at) {

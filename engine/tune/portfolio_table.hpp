@@ -22,6 +22,9 @@ struct Work {
   double bytes = 0.0, flops = 0.0;
 };
 
+/// Whether it did something wrong, rather than being too slow or too much for the compiler.
+bool did_wrong(const Trial& trial);
+
 class PortfolioTable {
  public:
   struct Row {
@@ -36,6 +39,9 @@ class PortfolioTable {
   /// kernel's own.
   void add(const Shape& shape, const Work& work, const KernelSpec& spec, const Problem& problem, const DeviceInfo& device,
            const std::vector<Trial>& trials);
+
+  /// What did something wrong cannot be a member. add() sees to it, too: this is for a shape of which nothing else is to be known.
+  void exclude(const KernelSpec& spec, const std::vector<Trial>& trials);
 
   struct There {
     Work work;

@@ -29,6 +29,8 @@ class RangeKnowledge {
   Result<void> load();
   /// Measurements of a kernel. Errors: the shape is none of the operation's.
   Result<void> note(const Shape& shape, const KernelSpec& spec, const std::vector<Trial>& trials);
+  /// What did something wrong where nothing was right.
+  void exclude(const KernelSpec& spec, const std::vector<Trial>& trials) { table_.exclude(spec, trials); }
   /// All of a shape's measurements were noted: what larger shapes will take follows. The portfolio is made again after a session
   /// (`explored`), and with new settings once there are half as many shapes more than when that was done last.
   void note_shape(const Shape& shape, bool explored);

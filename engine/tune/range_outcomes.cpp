@@ -3,14 +3,20 @@
 #include <algorithm>
 
 #include "engine/kernel/configuration_text.hpp"
+#include "engine/tune/portfolio_table.hpp"
 
 namespace hone {
 
 void RangeOutcomes::add(const Shape& shape, const KernelSpec& spec, const std::vector<Trial>& trials) {
   for (const Trial& trial : trials) {
     ++counts_[trial.outcome];
-    if (is_wrong(trial.outcome)) {
-      ++wrong_of({spec.name, 0, text(spec.parameters, trial.configuration), shape, trial.outcome, trial.detail}).count;
+    if (did_wrong(trial)) {
+      ++wrong_of({.kernel = spec.name,
+                  .configuration = text(spec.parameters, trial.configuration),
+                  .shape = shape,
+                  .outcome = trial.outcome,
+                  .detail = trial.detail})
+            .count;
     }
   }
 }

@@ -41,10 +41,14 @@ Result<bool> RangeTrials::survey(const Shape& shape, const PortfolioProposals::F
     is_any_right = is_any_right || std::ranges::any_of(*trials, [](const Trial& trial) { return trial.outcome == Outcome::kOk; });
     timed.emplace_back(&spec, *std::move(trials));
   }
-  if (is_any_right) {
-    for (const auto& [spec, trials] : timed) {
+  for (const auto& [spec, trials] : timed) {
+    if (is_any_right) {
       HONE_TRY(knowledge_.note(shape, *spec, trials));
+    } else {
+      knowledge_.exclude(*spec, trials);
     }
+  }
+  if (is_any_right) {
     knowledge_.note_shape(shape, false);
   }
   return is_any_right;

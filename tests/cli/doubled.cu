@@ -28,7 +28,7 @@ KERNEL void doubled(IN(p.rows* p.cols) const float* x, OUT(p.rows* p.cols) float
   for (int k = 0; k < c.items; ++k) {
     const long i = ((long)blockIdx.x * c.items + k) * c.block + threadIdx.x;
     if (i < p.rows * p.cols) {
-      y[i] = (c.items == WRONG_ITEMS ? 3.0f : 2.0f) * x[i];
+      y[i] = (c.items == WRONG_ITEMS && p.rows == 3 && p.cols == 16 ? 3.0f : 2.0f) * x[i];
     }
   }
 }

@@ -50,30 +50,6 @@ TEST_CASE("a range is measured, and goes on where it stopped") {
   CHECK(more["generation"] > first["generation"]);
 }
 
-TEST_CASE("what was wrong in a range is counted and named, and is no member") {
-  const TemporaryDirectory directory;
-  const Arguments more{"--budget", "40trials", "--define", "WRONG_ITEMS=4"};
-  const Ended ended = make_portfolio(kDoubled, "rows=1..4,cols=16", directory / "S.db", more);
-  REQUIRE_MESSAGE(ended.exit == 0, ended.err);
-  const nlohmann::json report = ended.json();
-  std::int64_t counted = 0;
-  for (const nlohmann::json& count : report["outcomes"]) {
-    counted += count.get<std::int64_t>();
-  }
-  CHECK(counted == report["trials"]);
-  REQUIRE(report["wrong_trials"].size() == 1);
-  const nlohmann::json& wrong = report["wrong_trials"][0];
-  CHECK(wrong["kernel"] == "doubled");
-  CHECK(wrong["outcome"] == "wrong_result");
-  CHECK(wrong["count"] == report["outcomes"]["wrong_result"]);
-  CHECK(wrong["configuration"].get<std::string>().find("items=4") != std::string::npos);
-  CHECK(wrong["shape"].contains("cols"));
-  CHECK(wrong["detail"].get<std::string>().find("expected") != std::string::npos);
-  for (const nlohmann::json& member : report["members"]) {
-    CHECK(member["configuration"].get<std::string>().find("items=4") == std::string::npos);
-  }
-}
-
 TEST_CASE("a range begins with what came with Hone for other products") {
   const TemporaryDirectory directory;
   const std::string store = directory / "S.db", file = directory / "P.json";

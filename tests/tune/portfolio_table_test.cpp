@@ -26,8 +26,7 @@ KernelSpec table_spec() {
 }
 
 /// Times of the configurations a=0, a=1, ...; 0: not measured, below 0: a wrong result.
-void measure(PortfolioTable& table, std::int64_t rows, const std::vector<double>& times) {
-  const KernelSpec spec = table_spec();
+std::vector<Trial> trials_of(const KernelSpec& spec, const std::vector<double>& times) {
   std::vector<Trial> trials;
   for (std::size_t i = 0; i < times.size(); ++i) {
     if (times[i] == 0.0) {
@@ -38,7 +37,12 @@ void measure(PortfolioTable& table, std::int64_t rows, const std::vector<double>
     trial.outcome = times[i] < 0.0 ? Outcome::kWrongResult : Outcome::kOk;
     trial.measurement.median_us = std::max(0.0, times[i]);
   }
-  table.add({{"rows", rows}}, {}, spec, {}, {}, trials);
+  return trials;
+}
+
+void measure(PortfolioTable& table, std::int64_t rows, const std::vector<double>& times) {
+  const KernelSpec spec = table_spec();
+  table.add({{"rows", rows}}, {}, spec, {}, {}, trials_of(spec, times));
 }
 
 std::vector<std::string> chosen(const PortfolioTable& table, std::size_t most = 8) {
@@ -97,6 +101,15 @@ TEST_CASE("what was wrong at one shape is no member") {
   CHECK(chosen(table) == std::vector<std::string>{"a=1"});
   measure(table, 100, {1.5, -1.0});
   CHECK(chosen(table) == std::vector<std::string>{"a=0"});
+}
+
+TEST_CASE("what was wrong where nothing was right is no member either, and makes no row") {
+  PortfolioTable table;
+  measure(table, 1, {1.1, 1.0});
+  CHECK(chosen(table) == std::vector<std::string>{"a=1"});
+  table.exclude(table_spec(), trials_of(table_spec(), {0.0, -1.0}));
+  CHECK(chosen(table) == std::vector<std::string>{"a=0"});
+  CHECK(table.rows().size() == 1);
 }
 
 TEST_CASE("later measurements of a shape take the place of earlier ones") {
