@@ -4,38 +4,13 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
-#include <vector>
 
-#include "engine/kernel/builtin_kernels.hpp"
-#include "engine/tune/scratch_store.hpp"
+#include "tests/tune/entered.hpp"
 
 namespace hone {
 namespace {
 
-/// The two kernels of matmul that multiply a vector in f32 have entered, and nothing was tried. Each has 64 MiB of arguments.
-class Entered {
- public:
-  explicit Entered(const char* whole, std::int64_t memory = std::int64_t{1} << 40) {
-    request_.operation = &operation_;
-    request_.problem = make_problem(*operation_.definition, DType::kF32, {{"m", 1}, {"n", 4096}, {"k", 4096}}).value();
-    request_.common.device = builtin_registry().device("cpu").value();
-    request_.common.device.info.properties["memory"] = memory;
-    request_.common.budget = parse_budget(whole).value();
-    REQUIRE(entrants.enter(request_, scratch_.store(), {}, reports_).ok());
-    REQUIRE(entrants.size() == 2);
-  }
-  [[nodiscard]] TuneRequest& common() { return request_.common; }
-
- private:
-  Operation operation_ = find_operation("matmul").value();
-  OperationRequest request_;
-  ScratchStore scratch_ = ScratchStore::create().value();
-  std::vector<KernelReport> reports_;
-
- public:
-  Entrants entrants;
-  OperationBudget budget{request_.common, entrants};
-};
+using test::Entered;
 
 doctest::Approx about(double seconds) { return doctest::Approx(seconds).epsilon(0.01); }  // a test takes some, too
 

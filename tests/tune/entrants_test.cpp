@@ -1,0 +1,38 @@
+// Who takes part in an operation's session.
+#include "engine/tune/entrants.hpp"
+
+#include <doctest/doctest.h>
+
+#include "tests/tune/entered.hpp"
+
+namespace hone {
+
+TEST_CASE("what serves an operation comes first, then the others in their order") {
+  test::Entered two("1000s");
+  CHECK(&two.entrants.serving() == &two.entrants.front());
+  CHECK(two.entrants.serving_first() == std::vector<std::size_t>{0, 1});
+  two.entrants.set_serving(1);
+  CHECK(&two.entrants.serving() == &two.entrants[1]);
+  CHECK(two.entrants.serving_first() == std::vector<std::size_t>{1, 0});
+}
+
+TEST_CASE("nothing is known of what serves before it was tried, unless it takes no part any more") {
+  test::Entered two("1000s");
+  two.entrants.set_serving(1);
+  CHECK_FALSE(two.entrants.knows_serving());
+  two.entrants[0].out = two.entrants[0].done = true;
+  CHECK_FALSE(two.entrants.knows_serving());
+  two.entrants[1].done = true;
+  CHECK(two.entrants.knows_serving());
+  two.entrants[1].done = false;
+  two.entrants[1].out = true;
+  CHECK(two.entrants.knows_serving());
+  CHECK(two.entrants.alive() == 0);
+}
+
+TEST_CASE("kernels whose buffers do not fit beside one another are measured one at a time") {
+  CHECK(test::Entered("1000s", std::int64_t{256} << 20).entrants.one_at_a_time());
+  CHECK_FALSE(test::Entered("1000s", std::int64_t{8} << 30).entrants.one_at_a_time());
+}
+
+}  // namespace hone
