@@ -50,6 +50,7 @@ Result<void> Entrants::enter(const OperationRequest& request, Store& store, cons
       report.why = made.error().message;
       continue;
     }
+    report.part = Part::kBehind;  // until it is more: a session may be stopped before anything of it was right
     all_.push_back(*std::move(made));
     all_.back()->place = reports.size() - 1;
   }

@@ -16,7 +16,7 @@ struct OperationRequest {
 enum class Part {
   kWon,
   kFinalist,  ///< in the final round, and slower
-  kBehind,    ///< stopped early
+  kBehind,    ///< stopped early, by itself or with the session
   kFailed,    ///< its default is wrong, does not compile, or could not be run
   kIllegal,   ///< not for the dtype, the problem or the device
 };

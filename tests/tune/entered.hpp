@@ -21,7 +21,7 @@ class Entered {
     request_.common.device = builtin_registry().device("cpu").value();
     request_.common.device.info.properties["memory"] = memory;
     request_.common.budget = parse_budget(whole).value();
-    REQUIRE(entrants.enter(request_, scratch_.store(), {}, reports_).ok());
+    REQUIRE(entrants.enter(request_, scratch_.store(), {}, reports).ok());
     REQUIRE(entrants.size() == 2);
   }
   [[nodiscard]] TuneRequest& common() { return request_.common; }
@@ -30,9 +30,9 @@ class Entered {
   Operation operation_ = find_operation("matmul").value();
   OperationRequest request_;
   ScratchStore scratch_ = ScratchStore::create().value();
-  std::vector<KernelReport> reports_;
 
  public:
+  std::vector<KernelReport> reports;
   Entrants entrants;
   OperationBudget budget{request_.common, entrants};
 };

@@ -7,6 +7,18 @@
 
 namespace hone {
 
+TEST_CASE("kernels that are not legal say why, and the others count as stopped early until more is known") {
+  const test::Entered two("1000s");
+  std::size_t legal = 0;
+  for (const KernelReport& report : two.reports) {
+    CAPTURE(report.spec->name);
+    CHECK((report.part == Part::kIllegal) == !report.why.empty());
+    legal += report.part == Part::kBehind ? 1 : 0;
+  }
+  CHECK(legal == two.entrants.size());
+  CHECK(two.reports.size() > legal);
+}
+
 TEST_CASE("what serves an operation comes first, then the others in their order") {
   test::Entered two("1000s");
   CHECK(&two.entrants.serving() == &two.entrants.front());
