@@ -83,9 +83,8 @@ std::string range_text(const PortfolioRequest& request, const PortfolioReport& r
   }
   lines += counts.empty() ? "" : fmt::format("trials   {} in this run\n", counts);
   for (const WrongTrials& wrong : report.outcomes.wrong()) {
-    lines +=
-        fmt::format("wrong    {} of {}, whose configurations cannot be members; the first, {} at {}: {}, {}\n", wrong.count, wrong.kernel,
-                    wrong.configuration, text(wrong.shape), name(wrong.outcome), wrong.detail.substr(0, wrong.detail.find('\n')));
+    lines += fmt::format("wrong    {} trials of {}: the first, {} at {}, {}, {}\n", wrong.count, wrong.kernel, wrong.configuration,
+                         text(wrong.shape), name(wrong.outcome), wrong.detail.substr(0, wrong.detail.find('\n')));
   }
   lines += report.nothing_left
                ? "all of the range was measured before the budget was spent; hone tune --shape searches longer at one shape\n"

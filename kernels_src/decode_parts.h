@@ -68,7 +68,7 @@ HONE_DEVICE void add_parts(int parts, long rows, long row, int column, const flo
     sum.add(others);
   }
   if (row >= rows) return;
-  const float inverse = sum.total > 0.0f ? 1.0f / sum.total : 0.0f;  // as where there are no parts
+  const float inverse = sum.total > 0.0f ? 1.0f / sum.total : 0.0f;  // 0 where a row sees no key, as in one pass
   store(out + row * columns + column, Vector<T, 2>{T(sum.sum[0] * inverse), T(sum.sum[1] * inverse)});
   if (column == 0) lse[row] = sum.most + logf(sum.total);
 }

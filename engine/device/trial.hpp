@@ -35,7 +35,8 @@ constexpr bool has_time(Outcome outcome) { return outcome == Outcome::kOk || out
 constexpr bool is_failure(Outcome outcome) { return !has_time(outcome); }
 /// Whether it proves that the configuration must not be served, wherever the machine's own troubles may have caused the others.
 constexpr bool is_wrong(Outcome outcome) {
-  return outcome == Outcome::kWrongResult || outcome == Outcome::kRace || outcome == Outcome::kIllegalAccess;
+  return outcome == Outcome::kWrongResult || outcome == Outcome::kRace || outcome == Outcome::kIllegalAccess ||
+         outcome == Outcome::kDeadlock;
 }
 Result<Outcome> parse_outcome(std::string_view text);
 

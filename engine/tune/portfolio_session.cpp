@@ -260,6 +260,9 @@ class PortfolioSession {
   // ---- the end ----
 
   Result<PortfolioReport> finish() {
+    for (const RangeLane& lane : lanes_) {
+      report_.outcomes.add(lane.trials.outcomes());
+    }
     if (knowledge_.has_own()) {
       report_.portfolio = knowledge_.finish();
     }
@@ -267,17 +270,12 @@ class PortfolioSession {
       if (stopped()) {
         return cancelled_early();
       }
-      return Error{ErrorCode::kEmptySpace, fmt::format("no shape of {} could be tuned{}", text(request_.range),
-                                                       report_.failures.empty() ? ": none fits the device, --largest and the budget"
-                                                                                : ": " + report_.failures.front())};
+      return Error{ErrorCode::kEmptySpace, fmt::format("no shape of {} could be tuned: {}", text(request_.range), why_nothing())};
     }
     const RangeBudget::Used all = used();
     report_.portfolio.seconds =
         all.trials > knowledge_.earlier_trials() ? all.seconds : knowledge_.earlier_seconds();  // else what stands stays as it is
     report_.portfolio.trials = all.trials;
-    for (const RangeLane& lane : lanes_) {
-      report_.outcomes.add(lane.trials.outcomes());
-    }
     HONE_ASSIGN(report_.generation, store_.put_portfolio(knowledge_.key(), text(report_.portfolio)));
     HONE_ASSIGN(report_.code_bytes, code_bytes(report_.portfolio, *request_.operation, request_.common.device.info, store_));
     WantedShapes wanted = wanted_shapes(request_, knowledge_, report_.generation);
@@ -287,6 +285,17 @@ class PortfolioSession {
     return std::move(report_);
   }
 
+  [[nodiscard]] std::string why_nothing() const {
+    if (!report_.failures.empty()) {
+      return report_.failures.front();
+    }
+    if (!report_.outcomes.wrong().empty()) {
+      const WrongTrials& wrong = report_.outcomes.wrong().front();
+      return fmt::format("{} of {} trials were wrong; the first, {} {} at {}: {}, {}", wrong.count, report_.outcomes.trials(), wrong.kernel,
+                         wrong.configuration, text(wrong.shape), name(wrong.outcome), wrong.detail);
+    }
+    return "none fits the device, --largest and the budget";
+  }
   [[nodiscard]] static Error cancelled_early() { return {ErrorCode::kCancelled, "asked to stop before anything was measured"}; }
 
   const PortfolioRequest& request_;

@@ -68,8 +68,6 @@ std::vector<std::size_t> contenders(const std::vector<PortfolioTable::Row>& rows
 
 }  // namespace
 
-bool did_wrong(const Trial& trial) { return is_wrong(trial.outcome) || trial.outcome == Outcome::kDeadlock; }
-
 std::size_t PortfolioTable::column_of(const PortfolioMember& member) {
   const auto [column, added] = column_of_.emplace(name_of(member), columns_.size());
   if (added) {
@@ -90,9 +88,16 @@ void PortfolioTable::add(const Shape& shape, const Work& work, const KernelSpec&
   fixed.merge(bindings(device));
   for (const Trial& trial : trials) {
     const std::size_t column = column_of({spec.name, text(spec.parameters, trial.configuration)});
+    place.is_any_right = place.is_any_right || trial.outcome == Outcome::kOk;
+    if (trial.outcome == Outcome::kWrongResult) {
+      place.wrong_results.insert(column);
+    }
     Bindings bound = bindings(spec.parameters, trial.configuration);
     bound.insert(fixed.begin(), fixed.end());
     place.times[column] = {was_timed(trial) ? std::optional(trial.measurement.median_us) : std::nullopt, launch_size(spec, bound)};
+  }
+  if (place.is_any_right) {
+    wrong_.merge(place.wrong_results);
   }
   make_row(place);
   set_floors();
@@ -100,7 +105,7 @@ void PortfolioTable::add(const Shape& shape, const Work& work, const KernelSpec&
 
 void PortfolioTable::exclude(const KernelSpec& spec, const std::vector<Trial>& trials) {
   for (const Trial& trial : trials) {
-    if (did_wrong(trial)) {
+    if (hone::is_wrong(trial.outcome) && trial.outcome != Outcome::kWrongResult) {
       wrong_.insert(column_of({spec.name, text(spec.parameters, trial.configuration)}));
     }
   }
@@ -118,6 +123,7 @@ void PortfolioTable::add(const Portfolio& earlier, const std::function<std::opti
       continue;
     }
     Place& place = place_of(point.shape, there->work);
+    place.is_any_right = true;  // or it would be no point
     const bool is_own = place.row && kept_us(rows_[*place.row].best_us) == point.best_us;
     const double best_us = is_own ? rows_[*place.row].best_us : point.best_us;  // what the text has rounded
     place.best_of_earlier_us = place.best_of_earlier_us == 0.0 ? point.best_us : std::min(place.best_of_earlier_us, point.best_us);

@@ -22,9 +22,6 @@ struct Work {
   double bytes = 0.0, flops = 0.0;
 };
 
-/// Whether it did something wrong, rather than being too slow or too much for the compiler.
-bool did_wrong(const Trial& trial);
-
 class PortfolioTable {
  public:
   struct Row {
@@ -36,11 +33,11 @@ class PortfolioTable {
   };
 
   /// Measurements of a kernel at a shape, in the order of the range's axes; later ones take the place of earlier ones. `problem` is the
-  /// kernel's own.
+  /// kernel's own. What was wrong is no member; of results, only where others are right: else that is the shape's doing, more likely.
   void add(const Shape& shape, const Work& work, const KernelSpec& spec, const Problem& problem, const DeviceInfo& device,
            const std::vector<Trial>& trials);
 
-  /// What did something wrong cannot be a member. add() sees to it, too: this is for a shape of which nothing else is to be known.
+  /// What raced, faulted or hung cannot be a member. add() sees to it, too: this is for a shape of which nothing else is to be known.
   void exclude(const KernelSpec& spec, const std::vector<Trial>& trials);
 
   struct There {
@@ -109,6 +106,8 @@ class PortfolioTable {
     double best_of_earlier_us = 0.0;        ///< of what may be no column; 0: nothing is known
     std::map<std::size_t, Measured> times;  ///< by column
     std::optional<std::size_t> row;         ///< in rows_, once something was right
+    bool is_any_right = false;
+    std::set<std::size_t> wrong_results = {};  ///< columns, as long as nothing was right
   };
   Place& place_of(const Shape& shape, const Work& work);
   void make_row(Place& place);

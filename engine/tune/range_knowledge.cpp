@@ -144,15 +144,19 @@ void RangeKnowledge::note_shape(const Shape& shape, bool explored) {
 void RangeKnowledge::learn() {
   portfolio_ = table_.portfolio(about_, request_.most_members);
   learnt_ = portfolio_.points.size();
-  rule_.reset();
-  if (!portfolio_.points.empty() && !portfolio_.members.empty()) {
-    rule_.emplace(portfolio_);
-  }
+  make_rule();
 }
 
 void RangeKnowledge::learn_as_set() {
   portfolio_ = table_.portfolio_as_set(portfolio_, request_.most_members);
-  rule_.emplace(portfolio_);
+  make_rule();
+}
+
+void RangeKnowledge::make_rule() {
+  rule_.reset();
+  if (!portfolio_.points.empty() && !portfolio_.members.empty()) {
+    rule_.emplace(portfolio_);
+  }
 }
 
 Portfolio RangeKnowledge::finish() {

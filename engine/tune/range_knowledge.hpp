@@ -29,7 +29,7 @@ class RangeKnowledge {
   Result<void> load();
   /// Measurements of a kernel. Errors: the shape is none of the operation's.
   Result<void> note(const Shape& shape, const KernelSpec& spec, const std::vector<Trial>& trials);
-  /// What did something wrong where nothing was right.
+  /// What raced, faulted or hung where nothing was right.
   void exclude(const KernelSpec& spec, const std::vector<Trial>& trials) { table_.exclude(spec, trials); }
   /// All of a shape's measurements were noted: what larger shapes will take follows. The portfolio is made again after a session
   /// (`explored`), and with new settings once there are half as many shapes more than when that was done last.
@@ -68,6 +68,8 @@ class RangeKnowledge {
   bool go_on_from(const Portfolio& earlier);
   /// Makes the portfolio again. To fit its rule's settings takes seconds.
   void learn();
+  /// Of the portfolio as it is, if it has members.
+  void make_rule();
 
   const PortfolioRequest& request_;
   Store& store_;

@@ -3,14 +3,13 @@
 #include <algorithm>
 
 #include "engine/kernel/configuration_text.hpp"
-#include "engine/tune/portfolio_table.hpp"
 
 namespace hone {
 
 void RangeOutcomes::add(const Shape& shape, const KernelSpec& spec, const std::vector<Trial>& trials) {
   for (const Trial& trial : trials) {
     ++counts_[trial.outcome];
-    if (did_wrong(trial)) {
+    if (is_wrong(trial.outcome)) {
       ++wrong_of({.kernel = spec.name,
                   .configuration = text(spec.parameters, trial.configuration),
                   .shape = shape,

@@ -11,7 +11,7 @@
 
 namespace hone {
 
-/// Trials of a kernel that did something wrong (did_wrong), and the first of them.
+/// Trials of a kernel that prove that their configurations must not be served (is_wrong), and the first of them.
 struct WrongTrials {
   std::string kernel;
   std::int64_t count = 0;

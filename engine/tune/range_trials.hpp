@@ -27,8 +27,8 @@ class RangeTrials {
       : operation_(operation), common_(common), store_(store), registry_(registry), knowledge_(knowledge), monitor_(monitor) {}
 
   /// Times configurations for so many seconds in all, on the first device. False where none was right, which is not noted: that is the
-  /// shape's doing, more likely than all of theirs; but what was wrong is no member from then on. Errors: kCancelled; the store's; the
-  /// shape is none of the operation's.
+  /// shape's doing, more likely than all of theirs; but what raced, faulted or hung is no member of what is learned from then on. Errors:
+  /// kCancelled; the store's; the shape is none of the operation's.
   Result<bool> survey(const Shape& shape, const PortfolioProposals::First& configurations, double seconds);
   /// A session that begins with `first`. Errors: the session's.
   Result<void> search(const Shape& shape, PortfolioProposals::First first, const Budget& budget);

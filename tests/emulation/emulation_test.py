@@ -82,7 +82,8 @@ class Emulated(unittest.TestCase):
 
     def test_parts_of_a_sequence_that_one_two_or_four_warps_add_up(self):
         for problem, split in (("sequences=2,longest=250,varied=90", 16), ("sequences=2,longest=310,varied=90", 20),
-                               ("sequences=1,longest=1530", 96)):  # the last ones in two rounds
+                               ("sequences=1,longest=520", 33), ("sequences=1,longest=1530", 96),  # in two rounds
+                               ("sequences=1,longest=1050,varied=90", 66)):
             self.check("decode_mma", "T=bf16,KV=bf16", f"{problem},heads=1,group=1,page=16,head=64", f"warps=1,bn=16,split={split}")
         self.check("decode_latent", "bf16", "sequences=1,heads=1,longest=1530,page=32,latent=64,varied=90", "warps=4,bn=32,split=48")
 

@@ -16,7 +16,7 @@ struct WithTurns : test::Entered {
 
 }  // namespace
 
-TEST_CASE("the first turn is of what serves, the next of what has had no trial yet") {
+TEST_CASE("the first turn is of what serves, then of others that take part") {
   WithTurns two("1000s");
   two.entrants.set_serving(1);
   CHECK(two.turns.next() == &two.entrants[1]);
@@ -26,14 +26,14 @@ TEST_CASE("the first turn is of what serves, the next of what has had no trial y
   CHECK(two.turns.next() == nullptr);
 }
 
-TEST_CASE("a spent budget leaves turns to what serves alone, until it was tried") {
+TEST_CASE("a spent budget leaves turns to what serves alone, and none where that has had its last") {
   WithTurns two("1000s");
   two.entrants.set_serving(1);
   CHECK_FALSE(two.turns.are_over());
   two.budget.go_on_after(2000.0);
-  CHECK(two.turns.next() == &two.entrants[1]);
   CHECK_FALSE(two.turns.are_over());
-  two.entrants[1].out = true;
+  two.entrants[1].done = true;  // without the budget's end it would be another's turn
+  CHECK(two.turns.next() == &two.entrants[1]);
   CHECK(two.turns.are_over());
 }
 

@@ -60,6 +60,7 @@ TEST_CASE("a session begins with a few that nobody has tried near it, unlike eac
 
 TEST_CASE("what did something wrong is no neighbour that is tried") {
   test::CopyRange range;
+  range.measure(700, 1, 10.0);
   range.measure(700, 2, 0.0);
   const auto session = proposed(range, 102, 3, 0).at("copy");
   CHECK(std::ranges::find(session, wide(2)) == session.end());

@@ -103,11 +103,24 @@ TEST_CASE("what was wrong at one shape is no member") {
   CHECK(chosen(table) == std::vector<std::string>{"a=0"});
 }
 
-TEST_CASE("what was wrong where nothing was right is no member either, and makes no row") {
+TEST_CASE("wrong results where nothing was right count against no configuration until something is") {
   PortfolioTable table;
   measure(table, 1, {1.1, 1.0});
+  measure(table, 10, {0.0, -1.0});
   CHECK(chosen(table) == std::vector<std::string>{"a=1"});
-  table.exclude(table_spec(), trials_of(table_spec(), {0.0, -1.0}));
+  CHECK(table.rows().size() == 1);
+  measure(table, 10, {1.0});
+  CHECK(chosen(table) == std::vector<std::string>{"a=0"});
+}
+
+TEST_CASE("what raced is no member, also where nothing was right, and makes no row") {
+  PortfolioTable table;
+  measure(table, 1, {1.1, 1.0});
+  std::vector<Trial> raced = trials_of(table_spec(), {0.0, -1.0});
+  table.exclude(table_spec(), raced);  // a wrong result is not enough
+  CHECK(chosen(table) == std::vector<std::string>{"a=1"});
+  raced.front().outcome = Outcome::kRace;
+  table.exclude(table_spec(), raced);
   CHECK(chosen(table) == std::vector<std::string>{"a=0"});
   CHECK(table.rows().size() == 1);
 }

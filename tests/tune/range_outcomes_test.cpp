@@ -26,13 +26,13 @@ std::vector<Trial> trials_of(std::initializer_list<Outcome> outcomes) {
 TEST_CASE("trials of a range are counted by what became of them, and the first wrong one of a kernel is named") {
   RangeOutcomes outcomes;
   outcomes.add({{"n", 5}}, kernel(), trials_of({Outcome::kOk, Outcome::kTooSlow, Outcome::kRace}));
-  outcomes.add({{"n", 7}}, kernel(), trials_of({Outcome::kWrongResult, Outcome::kTimeout}));
-  CHECK(outcomes.trials() == 5);
+  outcomes.add({{"n", 7}}, kernel(), trials_of({Outcome::kWrongResult, Outcome::kTimeout, Outcome::kDeadlock}));
+  CHECK(outcomes.trials() == 6);
   CHECK(outcomes.counts().at(Outcome::kOk) == 1);
   REQUIRE(outcomes.wrong().size() == 1);
   const WrongTrials& wrong = outcomes.wrong().front();
   CHECK(wrong.kernel == "copy");
-  CHECK(wrong.count == 2);
+  CHECK(wrong.count == 3);
   CHECK(wrong.shape == Shape{{"n", 5}});
   CHECK(wrong.outcome == Outcome::kRace);
   CHECK(wrong.detail == "trial 2");
