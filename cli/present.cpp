@@ -82,6 +82,14 @@ Json json(const std::map<Outcome, std::int64_t>& outcomes) {
   return counts;
 }
 
+std::string outcomes_text(const std::map<Outcome, std::int64_t>& outcomes) {
+  std::string words;
+  for (const auto& [outcome, count] : outcomes) {
+    words += fmt::format("{}{} {}", words.empty() ? "" : " ", count, name(outcome));
+  }
+  return words;
+}
+
 std::string reached_text(const Objective& objective, double value) {
   return objective.needs_energy() ? objective_text(objective, value) : duration(value);
 }

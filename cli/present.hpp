@@ -25,8 +25,10 @@ Json json(const Resources& resources);
 Json json(const std::optional<roofline::Place>& place);
 Json json(const std::optional<roofline::Occupancy>& occupancy);
 Json json(const roofline::Peak& peak);
-/// A count for each outcome that there is.
+/// A count for each outcome that a trial can have, 0 included.
 Json json(const std::map<Outcome, std::int64_t>& outcomes);
+/// Those that trials had: "12 ok 3 too_slow".
+std::string outcomes_text(const std::map<Outcome, std::int64_t>& outcomes);
 /// "12.3 us", "4.56 ms", "1.20 s".
 std::string duration(double microseconds);
 /// What a measurement reached of an objective: its time, or "4.56 mJ (12.3 us)"; a value alone, in the units of Objective::of.

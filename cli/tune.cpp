@@ -216,11 +216,7 @@ std::string report_text(const TuneRequest& request, const TuneReport& report, co
   for (const std::string& constraint : report.not_shared) {
     lines += fmt::format("         checked during the search, because no diagram of bounded size represents it: {}\n", constraint);
   }
-  lines += "trials  ";
-  for (const auto& [outcome, count] : report.outcomes) {
-    lines += fmt::format(" {} {}", count, name(outcome));
-  }
-  lines += fmt::format(" in {:.1f} s{}{}\n", report.seconds,
+  lines += fmt::format("trials   {} in {:.1f} s{}{}\n", outcomes_text(report.outcomes), report.seconds,
                        report.resumed_trials > 0 ? fmt::format(", {} from an earlier run", report.resumed_trials) : "",
                        report.prior_trials > 0 ? fmt::format(", and {} from other sessions", report.prior_trials) : "");
   lines += devices_text(report.devices);

@@ -77,10 +77,7 @@ std::string range_text(const PortfolioRequest& request, const PortfolioReport& r
   lines += report.interrupted ? "interrupted: what was measured so far; the same command goes on\n" : "";
   lines += fmt::format("shapes   {}, {} of them in this run, {} trials, {:.1f} s in all\n", made.points.size(), report.measured,
                        made.trials, made.seconds);
-  std::string counts;
-  for (const auto& [outcome, count] : report.outcomes.counts()) {
-    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, name(outcome));
-  }
+  const std::string counts = outcomes_text(report.outcomes.counts());
   lines += counts.empty() ? "" : fmt::format("trials   {} in this run\n", counts);
   for (const WrongTrials& wrong : report.outcomes.wrong()) {
     lines += fmt::format("wrong    {} trials of {}: the first, {} at {}, {}, {}\n", wrong.count, wrong.kernel, wrong.configuration,
