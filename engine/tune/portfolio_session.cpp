@@ -152,6 +152,9 @@ class PortfolioSession {
     }
     if (knowledge_.table().rows().size() >= knowledge_.portfolio().points.size() + kChoicesEach) {
       knowledge_.learn_as_set();
+      if (knowledge_.rule() == nullptr) {
+        return false;  // every member was found wrong since
+      }
     }
     std::optional<PlannedSurvey> next;
     do {
