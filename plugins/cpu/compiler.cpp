@@ -91,6 +91,12 @@ bool mentions(const KernelSpec& spec, std::string_view header) {
          std::ranges::any_of(spec.includes, [&](const auto& include) { return include.second.find(header) != std::string::npos; });
 }
 
+fs::path header_path(const fs::path& directory, const std::string& included) {
+  return directory / fs::path(included).lexically_normal().relative_path();
+}
+
+/// A header that the file and its other headers name differently ("../packet.h", "packet.h") is written once and each further name leads
+/// to it: compilers know a file that is included twice by its inode (clang) or by its time (gcc), which copies do not share.
 Result<void> write_headers(const KernelSpec& spec, const fs::path& root, const fs::path& directory) {
   for (const KernelHeader& header : kernel_headers()) {
     HONE_TRY(write_file(root / header.name, header.text));
@@ -101,8 +107,9 @@ Result<void> write_headers(const KernelSpec& spec, const fs::path& root, const f
     }
   }
   for (const auto& [included, text] : spec.includes) {
-    const fs::path normal = fs::path(included).lexically_normal();
-    HONE_TRY(write_file(directory / normal.relative_path(), with_dynamic_shared(text)));
+    const auto same = std::ranges::find(spec.includes, text, &std::pair<std::string, std::string>::second);
+    const fs::path path = header_path(directory, included), first = header_path(directory, same->first);
+    HONE_TRY(write_file(path, path == first ? with_dynamic_shared(text) : fmt::format("#include \"{}\"\n", first.string())));
   }
   for (const auto& [name, text] : standard_headers(spec, false)) {
     HONE_TRY(write_file(root / name, text));

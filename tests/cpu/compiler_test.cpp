@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include "tests/cpu/cpu_fixture.hpp"
 
@@ -74,6 +75,32 @@ TEST_CASE("a kernel file's own headers are found, also above it") {
   std::vector<int> out(1, 0);
   REQUIRE(cpu.launch(spec, geometry({1, 1, 1}, {1, 1, 1}), {out.data()}).ok());
   CHECK(out[0] == 42);
+}
+
+TEST_CASE("a header that is included by two names is read once") {
+  // gcc takes copies of one time for one file: this compiler sees headers that were written a second apart.
+  const std::filesystem::path compiler = std::filesystem::temp_directory_path() / ("hone-test-compiler-" + std::to_string(getpid()));
+  std::ofstream(compiler) << R"sh(#!/bin/sh
+for argument in "$@"; do source=$argument; done
+second=0
+[ -f "$source" ] && for header in $(find "${source%/*}/.." -name factor.h); do
+  second=$((second + 1)) && touch -d "@$second" "$header"
+done
+exec g++ "$@"
+)sh";
+  std::filesystem::permissions(compiler, std::filesystem::perms::owner_all);
+  const Variable chosen("HONE_CXX", compiler.c_str());
+  CpuFixture cpu;
+  auto spec = make_spec("#include \"./factor.h\"\n#include \"../test/factor.h\"\n#include \"factor.h\"\n" +
+                        kernel_source("out[0] = kFactor * kFactor;"));
+  for (const char* name : {"factor.h", "../test/factor.h", "./factor.h"}) {
+    spec.includes.emplace_back(name, "#pragma once\nconstexpr int kFactor = 3;\n");
+  }
+  std::vector<int> out(1, 0);
+  const auto launched = cpu.launch(spec, geometry({1, 1, 1}, {1, 1, 1}), {out.data()});
+  std::filesystem::remove(compiler);
+  REQUIRE(launched.ok());
+  CHECK(out[0] == 9);
 }
 
 TEST_CASE("several passes run in order") {
