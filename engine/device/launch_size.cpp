@@ -9,19 +9,12 @@
 namespace hone {
 namespace {
 
-constexpr std::int64_t kUnlimited = 1 << 20;  // multiprocessors: more than any launch has pieces of work for
+constexpr std::string_view kMultiprocessors = "d.multiprocessors";
+constexpr std::int64_t kUnlimited = 1 << 20;
 
-/// Below 0 where an expression fails.
-double blocks_of(const Pass& pass, const Bindings& bound) {
-  double blocks = 1.0;
-  for (const Expression& extent : pass.grid) {
-    const Result<Value> value = extent.evaluate(bound);
-    if (!value || value->integer() < 0) {
-      return -1.0;
-    }
-    blocks *= static_cast<double>(value->integer());
-  }
-  return blocks;
+Bindings without_limit(Bindings bound) {
+  bound.insert_or_assign(std::string(kMultiprocessors), Value(kUnlimited));
+  return bound;
 }
 
 double tail_of(double pieces, double in_a_wave) {
@@ -31,18 +24,27 @@ double tail_of(double pieces, double in_a_wave) {
 
 }  // namespace
 
-std::optional<LaunchSize> launch_size(const KernelSpec& spec, Bindings& bound) {
+LaunchSizes::LaunchSizes(const KernelSpec& spec, const Bindings& bound)
+    : spec_(spec), here_(spec.parameters, bound), without_limit_(spec.parameters, without_limit(bound)) {
+  if (const auto known = bound.find(kMultiprocessors); known != bound.end()) {
+    multiprocessors_ = known->second.real();
+  }
+}
+
+std::optional<LaunchSize> LaunchSizes::at(const Configuration& configuration) {
+  here_.choose(configuration);
+  without_limit_.choose(configuration);
   std::vector<std::pair<const Pass*, double>> launched;
   LaunchSize size{0.0, 0.0};
-  for (const Pass& pass : spec.passes) {
-    const Result<Value> enabled = pass.enabled.evaluate(bound);
+  for (const Pass& pass : spec_.passes) {
+    const std::optional<Value> enabled = here_.evaluate(pass.enabled);
     if (!enabled) {
       return std::nullopt;
     }
     if (!enabled->boolean()) {
       continue;
     }
-    const double blocks = blocks_of(pass, bound);
+    const double blocks = blocks_of(pass, here_);
     if (blocks < 0.0) {
       return std::nullopt;
     }
@@ -54,22 +56,31 @@ std::optional<LaunchSize> launch_size(const KernelSpec& spec, Bindings& bound) {
   if (launched.empty()) {
     return std::nullopt;
   }
-  const auto multiprocessors = bound.find("d.multiprocessors");
-  if (multiprocessors == bound.end()) {
+  if (!multiprocessors_) {
     return size;
   }
-  const Value here = std::exchange(multiprocessors->second, Value(kUnlimited));
-  double pieces = size.blocks, in_a_wave = here.real();
+  double pieces = size.blocks, in_a_wave = *multiprocessors_;
   for (const auto& [pass, blocks] : launched) {
-    if (const double more = blocks_of(*pass, bound); more > blocks) {
+    if (const double more = blocks_of(*pass, without_limit_); more > blocks) {
       pieces = more;
       in_a_wave = blocks;
       break;
     }
   }
-  multiprocessors->second = here;
   size.tail = in_a_wave > 0.0 ? tail_of(pieces, in_a_wave) : 0.0;
   return size;
+}
+
+double LaunchSizes::blocks_of(const Pass& pass, RepeatedExpressions& expressions) {
+  double blocks = 1.0;
+  for (const Expression& extent : pass.grid) {
+    const std::optional<Value> value = expressions.evaluate(extent);
+    if (!value || value->integer() < 0) {
+      return -1.0;
+    }
+    blocks *= static_cast<double>(value->integer());
+  }
+  return blocks;
 }
 
 }  // namespace hone

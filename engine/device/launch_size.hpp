@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "engine/kernel/kernel_spec.hpp"
+#include "engine/kernel/repeated_expressions.hpp"
 
 namespace hone {
 
@@ -17,8 +18,22 @@ struct LaunchSize {
   friend bool operator==(const LaunchSize&, const LaunchSize&) = default;
 };
 
-/// Under bindings of problem, configuration and device, which it leaves as they were. Nothing where an expression fails, or there is no
-/// block.
-std::optional<LaunchSize> launch_size(const KernelSpec& spec, Bindings& bound);
+/// What a kernel launches at one problem by one configuration after another.
+class LaunchSizes {
+ public:
+  /// `bound`: the values of problem and device. The kernel must live as long as this.
+  LaunchSizes(const KernelSpec& spec, const Bindings& bound);
+
+  /// Nothing where an expression fails, or there is no block.
+  std::optional<LaunchSize> at(const Configuration& configuration);
+
+ private:
+  /// Below 0 where an expression fails.
+  static double blocks_of(const Pass& pass, RepeatedExpressions& expressions);
+
+  const KernelSpec& spec_;
+  std::optional<double> multiprocessors_;
+  RepeatedExpressions here_, without_limit_;  ///< of a device with more multiprocessors than any launch has pieces of work for
+};
 
 }  // namespace hone

@@ -206,11 +206,8 @@ PortfolioKey portfolio_key(const std::string& operation, const DTypes& dtypes, c
 
 MemberLaunches launches_of(std::span<const PortfolioMember> members, std::span<const Implementation> implementations,
                            const DeviceInfo& device) {
-  std::vector<Bindings> bound;
-  for (const Implementation& one : implementations) {
-    bound.push_back(bindings(one.problem));
-    bound.back().merge(bindings(device));
-  }
+  const Bindings of_device = bindings(device);
+  std::vector<std::unique_ptr<LaunchSizes>> sizes(implementations.size());
   MemberLaunches all(members.size());
   for (std::size_t i = 0; i < members.size(); ++i) {
     const auto one = std::ranges::find(implementations, members[i].kernel,
@@ -218,13 +215,14 @@ MemberLaunches launches_of(std::span<const PortfolioMember> members, std::span<c
     if (one == implementations.end()) {
       continue;
     }
-    const std::vector<Parameter>& parameters = one->spec->parameters;
-    if (const Result<Configuration> configuration = parse_configuration(parameters, members[i].configuration)) {
-      Bindings& with = bound[static_cast<std::size_t>(one - implementations.begin())];
-      for (auto& [name, value] : bindings(parameters, *configuration)) {
-        with.insert_or_assign(name, value);
+    if (const Result<Configuration> configuration = parse_configuration(one->spec->parameters, members[i].configuration)) {
+      std::unique_ptr<LaunchSizes>& own = sizes[static_cast<std::size_t>(one - implementations.begin())];
+      if (own == nullptr) {
+        Bindings bound = bindings(one->problem);
+        bound.insert(of_device.begin(), of_device.end());
+        own = std::make_unique<LaunchSizes>(*one->spec, bound);
       }
-      all[i] = launch_size(*one->spec, with);
+      all[i] = own->at(*configuration);
     }
   }
   return all;

@@ -84,17 +84,16 @@ void PortfolioTable::add(const Shape& shape, const Work& work, const KernelSpec&
                          const std::vector<Trial>& trials) {
   exclude(spec, trials);
   Place& place = place_of(shape, work);
-  Bindings fixed = bindings(problem);
-  fixed.merge(bindings(device));
+  Bindings bound = bindings(problem);
+  bound.merge(bindings(device));
+  LaunchSizes launches(spec, bound);
   for (const Trial& trial : trials) {
     const std::size_t column = column_of({spec.name, text(spec.parameters, trial.configuration)});
     place.is_any_right = place.is_any_right || trial.outcome == Outcome::kOk;
     if (trial.outcome == Outcome::kWrongResult) {
       place.wrong_results.insert(column);
     }
-    Bindings bound = bindings(spec.parameters, trial.configuration);
-    bound.insert(fixed.begin(), fixed.end());
-    place.times[column] = {was_timed(trial) ? std::optional(trial.measurement.median_us) : std::nullopt, launch_size(spec, bound)};
+    place.times[column] = {was_timed(trial) ? std::optional(trial.measurement.median_us) : std::nullopt, launches.at(trial.configuration)};
   }
   if (place.is_any_right) {
     wrong_.merge(place.wrong_results);

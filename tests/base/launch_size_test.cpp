@@ -21,11 +21,7 @@ KernelSpec launching(std::vector<std::array<Expression, 3>> grids) {
 
 /// On a device of ten multiprocessors.
 std::optional<LaunchSize> size_at(const KernelSpec& spec, std::int64_t rows) {
-  Bindings bound{{"p.rows", Value(rows)}, {"d.multiprocessors", Value(10)}};
-  const Bindings before = bound;
-  const std::optional<LaunchSize> size = launch_size(spec, bound);
-  CHECK(bound == before);
-  return size;
+  return LaunchSizes(spec, {{"p.rows", Value(rows)}, {"d.multiprocessors", Value(10)}}).at({});
 }
 
 }  // namespace
@@ -37,8 +33,7 @@ TEST_CASE("a launch has the blocks of its largest pass") {
   CHECK(size_at(spec, 0)->blocks == 1.0);  // of the small pass
   spec.passes.erase(spec.passes.begin());
   CHECK_FALSE(size_at(spec, 0).has_value());
-  Bindings nothing;
-  CHECK_FALSE(launch_size(spec, nothing).has_value());
+  CHECK_FALSE(LaunchSizes(spec, {}).at({}).has_value());
 }
 
 TEST_CASE("the tail is what whole waves take over even ones") {
@@ -49,8 +44,7 @@ TEST_CASE("the tail is what whole waves take over even ones") {
   CHECK(size_at(spec, 15)->tail == doctest::Approx(std::log2(4.0 / 3.0)));
   CHECK(size_at(spec, 20)->tail == 0.0);
   CHECK(size_at(spec, 10001)->tail < 0.01);
-  Bindings unknown{{"p.rows", Value(11)}};
-  CHECK(launch_size(spec, unknown) == LaunchSize{11.0, 0.0});
+  CHECK(LaunchSizes(spec, {{"p.rows", Value(11)}}).at({}) == LaunchSize{11.0, 0.0});
 }
 
 TEST_CASE("blocks that take one piece of work after another have one each in a wave") {
