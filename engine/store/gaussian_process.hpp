@@ -8,8 +8,9 @@
 
 namespace hone {
 
-/// Matern's of smoothness 3/2, of the square of a distance, from basic operations. 0 where that is large, infinite or no number.
-double covariance(double square);
+/// Squares of distances become Matern's covariances of smoothness 3/2, from basic operations. 0 where a square is large, infinite or no
+/// number.
+void to_covariances(std::span<float> squares);
 
 /// The factor L of a symmetric positive definite matrix L L^T. The noise on its diagonal makes it well conditioned, so floats do.
 class Cholesky {

@@ -25,9 +25,9 @@ constexpr double kPriorDeviation = 0.15;     // of a process that nothing is kno
 constexpr double kPriorWeight = 4.0;         // as if so many predictions had been that far off
 constexpr std::size_t kNearPoints = 128;     // of which measurements are looked at, the nearest first,
 constexpr std::size_t kFirstMeasured = 176;  // tell which members may be chosen at all,
-constexpr std::size_t kCandidates = 12;      // so many, which are looked at again
+constexpr std::size_t kCandidates = 8;       // so many, which are looked at again
 constexpr std::size_t kFarPoints = 160;      // with measurements of as many points,
-constexpr std::size_t kAgainMeasured = 304;  // so many of them
+constexpr std::size_t kAgainMeasured = 384;  // so many of them
 constexpr std::size_t kFewMembers = 320;     // with more members than this a shape has more at first,
 constexpr std::size_t kMoreMeasured = 512;
 constexpr std::size_t kBestPoints = 16;  // that the best at a shape is predicted from
@@ -37,16 +37,17 @@ constexpr std::size_t kOthersShare = 3;  // and one in so many of the measuremen
 constexpr double kComparable = 1.4;      // logarithm of a slowdown: of larger ones a text may know no more than kMostSlowdown
 constexpr double kFar = std::numeric_limits<double>::infinity();
 
-/// The lower half of a matrix of element(i, k), for Cholesky.
-template <class Element>
-std::vector<float> lower_half(std::size_t rows, Element element) {
+/// Of rows of squares of distances, each up to its diagonal.
+template <class FillRow>
+Cholesky factor_of(std::size_t rows, double noise, FillRow fill) {
   std::vector<float> lower(rows * rows);
   for (std::size_t i = 0; i < rows; ++i) {
-    for (std::size_t k = 0; k <= i; ++k) {
-      lower[i * rows + k] = static_cast<float>(element(i, k));
-    }
+    const std::span<float> row = std::span(lower).subspan(i * rows, i + 1);
+    fill(i, row.first(i));
+    to_covariances(row.first(i));
+    row[i] = static_cast<float>(1.0 + noise);
   }
-  return lower;
+  return {rows, std::move(lower)};
 }
 
 double squared_distance(const std::vector<double>& a, const std::vector<double>& b) {
@@ -212,12 +213,14 @@ PortfolioRule::Usual PortfolioRule::usual_at(const std::vector<Near>& near) cons
   std::vector<float> known, covariances;
   for (std::size_t i = 0; i < count; ++i) {
     known.push_back(static_cast<float>(best_[near[i].point] - usual));
-    covariances.push_back(static_cast<float>(covariance(near[i].square)));
+    covariances.push_back(static_cast<float>(near[i].square));
   }
-  const Cholesky factor(count, lower_half(count, [&](std::size_t i, std::size_t k) {
-                          return i == k ? 1.0 + settings_.noise
-                                        : covariance(squared_distance(points_[near[i].point], points_[near[k].point]));
-                        }));
+  to_covariances(covariances);
+  const Cholesky factor = factor_of(count, settings_.noise, [&](std::size_t i, std::span<float> squares) {
+    for (std::size_t k = 0; k < i; ++k) {
+      squares[k] = static_cast<float>(squared_distance(points_[near[i].point], points_[near[k].point]));
+    }
+  });
   factor.solve_lower(known);
   factor.solve_lower(covariances);
   return {usual + dots(known, covariances).first, usual + kUnknown};
@@ -246,7 +249,7 @@ class PortfolioRule::Neighbourhood {
 
   /// `cells`: of these points, in their order.
   Neighbourhood(const PortfolioRule& rule, const std::vector<Near>& near, std::vector<Placed> cells, double otherwise)
-      : rule_(rule), cells_(std::move(cells)), otherwise_(otherwise), factor_(cells_.size(), covariances(near)) {
+      : rule_(rule), cells_(std::move(cells)), launches_(scaled(rule, cells_)), otherwise_(otherwise), factor_(factor(near)) {
     for (const Placed& one : cells_) {
       known_.push_back(static_cast<float>(one.cell->time - otherwise));
     }
@@ -314,10 +317,9 @@ class PortfolioRule::Neighbourhood {
   [[nodiscard]] std::vector<Expected> expect(const std::vector<std::size_t>& members, const Launches& launches) const {
     std::vector<std::vector<float>> covariances(members.size(), std::vector<float>(cells_.size()));
     for (std::size_t i = 0; i < members.size(); ++i) {
-      for (std::size_t k = 0; k < cells_.size(); ++k) {
-        covariances[i][k] =
-            static_cast<float>(covariance(cells_[k].square + rule_.apart(members[i], launches[members[i]], *cells_[k].cell)));
-      }
+      std::ranges::transform(cells_, covariances[i].begin(), [](const Placed& one) { return static_cast<float>(one.square); });
+      add_apart(members[i], launches[members[i]], covariances[i]);
+      to_covariances(covariances[i]);
     }
     factor_.solve_lower(covariances);
     std::vector<Expected> all;
@@ -329,8 +331,8 @@ class PortfolioRule::Neighbourhood {
   }
 
  private:
-  /// Between all cells: the distances of their points once for each pair of those.
-  [[nodiscard]] std::vector<float> covariances(const std::vector<Near>& near) const {
+  /// The distances between points are computed once for each pair of those.
+  [[nodiscard]] Cholesky factor(const std::vector<Near>& near) const {
     std::vector<std::size_t> point_of, points;  // of each cell a place in `points`
     for (const Placed& one : cells_) {
       if (points.empty() || points.back() != near[one.near].point) {
@@ -338,21 +340,54 @@ class PortfolioRule::Neighbourhood {
       }
       point_of.push_back(points.size() - 1);
     }
-    std::vector<double> squares(points.size() * points.size());
+    std::vector<float> between(points.size() * points.size());
     for (std::size_t i = 0; i < points.size(); ++i) {
       for (std::size_t k = 0; k < i; ++k) {
-        squares[i * points.size() + k] = squared_distance(rule_.points_[points[i]], rule_.points_[points[k]]);
+        between[i * points.size() + k] = static_cast<float>(squared_distance(rule_.points_[points[i]], rule_.points_[points[k]]));
       }
     }
-    return lower_half(cells_.size(), [&](std::size_t i, std::size_t k) {
-      return i == k ? 1.0 + rule_.settings_.noise
-                    : covariance(squares[point_of[i] * points.size() + point_of[k]] +
-                                 rule_.apart(cells_[i].cell->member, cells_[i].cell->launch, *cells_[k].cell));
+    return factor_of(cells_.size(), rule_.settings_.noise, [&](std::size_t i, std::span<float> squares) {
+      const std::span<const float> from = std::span(between).subspan(point_of[i] * points.size());
+      for (std::size_t k = 0; k < i; ++k) {
+        squares[k] = from[point_of[k]];
+      }
+      add_apart(cells_[i].cell->member, cells_[i].cell->launch, squares);
     });
+  }
+
+  /// A measurement's launch, in the units of distances.
+  struct Scaled {
+    double blocks = 0.0, tail = 0.0;
+    double known = 0.0;  ///< 1; 0: it is not
+  };
+  static std::vector<Scaled> scaled(const PortfolioRule& rule, const std::vector<Placed>& cells) {
+    std::vector<Scaled> all;
+    for (const Placed& one : cells) {
+      const std::optional<Launch>& launch = one.cell->launch;
+      all.push_back(launch ? Scaled{rule.settings_.blocks * launch->blocks, rule.settings_.tail * launch->tail, 1.0} : Scaled());
+    }
+    return all;
+  }
+
+  /// Adds to squares of the distances between shapes, of the first cells, those of the members and of their launches.
+  void add_apart(std::size_t member, const std::optional<Launch>& launch, std::span<float> squares) const {
+    const Row& unlike = rule_.unlike_[member];
+    for (std::size_t k = 0; k < squares.size(); ++k) {
+      squares[k] += static_cast<float>(rule_.settings_.unlike * unlike[cells_[k].cell->member]);
+    }
+    if (!launch) {
+      return;
+    }
+    const double own_blocks = rule_.settings_.blocks * launch->blocks, own_tail = rule_.settings_.tail * launch->tail;
+    for (std::size_t k = 0; k < squares.size(); ++k) {
+      const double blocks = own_blocks - launches_[k].blocks, tail = own_tail - launches_[k].tail;
+      squares[k] += static_cast<float>((blocks * blocks + tail * tail) * launches_[k].known);
+    }
   }
 
   const PortfolioRule& rule_;
   std::vector<Placed> cells_;  ///< the nearest first
+  std::vector<Scaled> launches_;
   double otherwise_;
   Cholesky factor_;
   std::vector<float> known_;
