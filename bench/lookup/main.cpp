@@ -16,6 +16,7 @@
 #include "bench/lookup/cold.hpp"
 #include "bench/lookup/driver_launch.hpp"
 #include "bench/lookup/hot.hpp"
+#include "bench/lookup/predicted.hpp"
 #include "bench/lookup/tuned_store.hpp"
 #include "engine/plugin/registry.hpp"
 
@@ -112,6 +113,7 @@ Result<json> measure(const Options& options) {
     out["first_launch"].push_back(std::move(first));
   }
   HONE_ASSIGN(out["cold"], in_child(options, "cold"));
+  HONE_ASSIGN(out["predicted"], hone::bench::predicted_lookups());
   HONE_ASSIGN(hone::Engine engine, hone::Engine::open({.store = options.store, .device = options.device}));
   out["product"] = engine.device_info().product;
   for (const int threads : options.threads) {
@@ -134,6 +136,10 @@ void print_table(const json& out) {
   for (const json& row : out["cold"]["lookups"]) {
     std::printf("cold lookup: %-44s %8.3f ms (%s)\n", row["problem"].get<std::string>().c_str(), row["ms"].get<double>(),
                 row["source"].get<std::string>().c_str());
+  }
+  for (const json& row : out["predicted"]) {
+    std::printf("choosing of %d members: %-60s %6.2f ms, nine tenths within %.2f\n", row["members"].get<int>(),
+                row["portfolio"].get<std::string>().c_str(), row["median_ms"].get<double>(), row["nine_tenths_ms"].get<double>());
   }
   std::printf("parsing, ms: %s\n", out["cold"]["parse_ms"].dump().c_str());
   for (const auto& [problem, row] : out["cold"]["stages"].items()) {
