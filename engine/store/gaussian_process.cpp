@@ -139,7 +139,23 @@ struct Lower {
   std::copy_n(rest.begin(), count, squares);
 }
 
+[[gnu::always_inline]] inline void add_squares_of(float* squares, const float* from, float at, std::size_t count) {
+  std::size_t i = 0;
+  for (; i + kWidth <= count; i += kWidth) {
+    Eight sum, apart;
+    std::memcpy(&sum, squares + i, sizeof sum);
+    std::memcpy(&apart, from + i, sizeof apart);
+    apart -= at;
+    sum += apart * apart;
+    std::memcpy(squares + i, &sum, sizeof sum);
+  }
+  for (; i < count; ++i) {
+    squares[i] += (from[i] - at) * (from[i] - at);
+  }
+}
+
 struct Arithmetic {
+  void (*add_squares)(float* squares, const float* from, float at, std::size_t count);
   void (*solve)(const Lower& lower, std::span<const Vectors> all, std::size_t first, std::size_t end);
   void (*covariances)(float* squares, std::size_t count);
 };
@@ -148,19 +164,28 @@ void solve_anywhere(const Lower& lower, std::span<const Vectors> all, std::size_
   solve_rows(lower, all, first, end);
 }
 void covariances_anywhere(float* squares, std::size_t count) { covariances_of(squares, count); }
-constexpr Arithmetic kAnywhere{solve_anywhere, covariances_anywhere};
+void add_squares_anywhere(float* squares, const float* from, float at, std::size_t count) { add_squares_of(squares, from, at, count); }
+constexpr Arithmetic kAnywhere{add_squares_anywhere, solve_anywhere, covariances_anywhere};
 
 #ifdef __x86_64__
 [[gnu::target("avx2")]] void solve_by_avx2(const Lower& lower, std::span<const Vectors> all, std::size_t first, std::size_t end) {
   solve_rows(lower, all, first, end);
 }
 [[gnu::target("avx2")]] void covariances_by_avx2(float* squares, std::size_t count) { covariances_of(squares, count); }
-const Arithmetic kArithmetic = __builtin_cpu_supports("avx2") != 0 ? Arithmetic{solve_by_avx2, covariances_by_avx2} : kAnywhere;
+[[gnu::target("avx2")]] void add_squares_by_avx2(float* squares, const float* from, float at, std::size_t count) {
+  add_squares_of(squares, from, at, count);
+}
+const Arithmetic kArithmetic =
+    __builtin_cpu_supports("avx2") != 0 ? Arithmetic{add_squares_by_avx2, solve_by_avx2, covariances_by_avx2} : kAnywhere;
 #else
 constexpr Arithmetic kArithmetic = kAnywhere;
 #endif
 
 }  // namespace
+
+void add_squares(std::span<float> squares, std::span<const float> from, float at) {
+  kArithmetic.add_squares(squares.data(), from.data(), at, squares.size());
+}
 
 void to_covariances(std::span<float> squares) { kArithmetic.covariances(squares.data(), squares.size()); }
 

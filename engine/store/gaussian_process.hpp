@@ -8,6 +8,9 @@
 
 namespace hone {
 
+/// Adds (from[i] - at)^2 to each of the squares.
+void add_squares(std::span<float> squares, std::span<const float> from, float at);
+
 /// Squares of distances become Matern's covariances of smoothness 3/2, from basic operations. 0 where a square is large, infinite or no
 /// number.
 void to_covariances(std::span<float> squares);

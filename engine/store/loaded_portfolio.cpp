@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/base/digest.hpp"
+#include "engine/kernel/configuration_text.hpp"
 
 namespace hone {
 namespace {
@@ -71,6 +72,28 @@ Portfolio merged(std::span<const Loaded> all) {
 const PortfolioRule& LoadedPortfolio::rule() const {
   std::call_once(made_, [this] { rule_.emplace(portfolio_); });
   return *rule_;
+}
+
+std::shared_ptr<const MemberConfigurations> LoadedPortfolio::configurations(const KernelSpec& spec) const {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<const MemberConfigurations>& known = configurations_[spec.name + " " + spec.source_hash];
+  if (known == nullptr) {
+    known = std::make_shared<const MemberConfigurations>(configurations_of(portfolio_.members, spec));
+  }
+  return known;
+}
+
+MemberConfigurations configurations_of(std::span<const PortfolioMember> members, const KernelSpec& spec) {
+  MemberConfigurations all;
+  for (const PortfolioMember& member : members) {
+    std::optional<Configuration>& own = all.emplace_back();
+    if (member.kernel == spec.name) {
+      if (Result<Configuration> read = parse_configuration(spec.parameters, member.configuration)) {
+        own = *std::move(read);
+      }
+    }
+  }
+  return all;
 }
 
 Result<std::shared_ptr<const LoadedPortfolio>> load_portfolio(std::string_view text) {

@@ -1,6 +1,7 @@
 #pragma once
 // A portfolio that was read, with its rule. What was read once is kept in the process.
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -8,10 +9,18 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "engine/kernel/kernel_spec.hpp"
 #include "engine/store/portfolio_rule.hpp"
+#include "hone/configuration.hpp"
 
 namespace hone {
+
+/// Of each member of a portfolio, its configuration as a kernel's parameters have it. Nothing for one of another kernel, or that it does
+/// not know.
+using MemberConfigurations = std::vector<std::optional<Configuration>>;
+MemberConfigurations configurations_of(std::span<const PortfolioMember> members, const KernelSpec& spec);
 
 class LoadedPortfolio {
  public:
@@ -22,12 +31,17 @@ class LoadedPortfolio {
   [[nodiscard]] const std::string& digest() const { return digest_; }
   /// Made when it is first asked for: one that serves together with others is not asked.
   [[nodiscard]] const PortfolioRule& rule() const;
+  /// Read when they are first asked for.
+  [[nodiscard]] std::shared_ptr<const MemberConfigurations> configurations(const KernelSpec& spec) const;
 
  private:
   Portfolio portfolio_;
   std::string digest_;
   mutable std::once_flag made_;
   mutable std::optional<PortfolioRule> rule_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, std::shared_ptr<const MemberConfigurations>>
+      configurations_;  ///< by the kernel's name and the hash of its source
 };
 
 /// Errors, kStore: as of parse_portfolio().

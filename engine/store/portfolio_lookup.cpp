@@ -102,11 +102,36 @@ std::vector<Loaded> loaded(const ShippedGroup& group) {
   return all;
 }
 
+/// What members launch, each by the implementation of its kernel, as `configurations` has it.
+template <class ConfigurationsOf>
+MemberLaunches launches_by(std::span<const Implementation> implementations, const DeviceInfo& device, std::size_t members,
+                           ConfigurationsOf configurations) {
+  const Bindings of_device = bindings(device);
+  MemberLaunches all(members);
+  for (const auto& [spec, problem] : implementations) {
+    Bindings bound = bindings(problem);
+    bound.insert(of_device.begin(), of_device.end());
+    LaunchSizes sizes(*spec, bound);
+    const std::shared_ptr<const MemberConfigurations> own = configurations(*spec);
+    for (std::size_t i = 0; i < members; ++i) {
+      if ((*own)[i]) {
+        all[i] = sizes.at(*(*own)[i]);
+      }
+    }
+  }
+  return all;
+}
+
+MemberLaunches launches_of(const LoadedPortfolio& from, std::span<const Implementation> implementations, const DeviceInfo& device) {
+  return launches_by(implementations, device, from.portfolio().members.size(),
+                     [&](const KernelSpec& spec) { return from.configurations(spec); });
+}
+
 std::optional<PortfolioPick> pick(const LoadedPortfolio& from, const LookupRequest& request) {
   const double difference = request.difference(from.portfolio());
   const double more_doubt = request.match == Match::kSimilar ? kOfSimilar + kOfDifference * difference : 0.0;
   const Shape shape = ordered_as(from.portfolio().range, request.shape());
-  const MemberLaunches launches = launches_of(from.portfolio().members, request.implementations, request.device);
+  const MemberLaunches launches = launches_of(from, request.implementations, request.device);
   for (const Opinion& opinion : from.rule().rank(shape, launches)) {
     const PortfolioMember& member = from.portfolio().members[opinion.member];
     for (std::size_t i = 0; i < request.implementations.size(); ++i) {
@@ -114,10 +139,10 @@ std::optional<PortfolioPick> pick(const LoadedPortfolio& from, const LookupReque
       if (spec->name != member.kernel || (request.match == Match::kSimilar && !is_builtin(*spec))) {
         continue;
       }
-      Result<Configuration> configuration = parse_configuration(spec->parameters, member.configuration);
+      const std::optional<Configuration>& configuration = (*from.configurations(*spec))[opinion.member];
       if (configuration && valid_for(*spec, problem, request.device, *configuration) && !request.is_withdrawn(i, *configuration)) {
         return PortfolioPick{i,
-                             *std::move(configuration),
+                             *configuration,
                              {.slowdown = std::exp(opinion.slowdown),
                               .doubt = std::hypot(std::expm1(opinion.doubt), more_doubt),
                               .product = from.portfolio().product,
@@ -206,26 +231,9 @@ PortfolioKey portfolio_key(const std::string& operation, const DTypes& dtypes, c
 
 MemberLaunches launches_of(std::span<const PortfolioMember> members, std::span<const Implementation> implementations,
                            const DeviceInfo& device) {
-  const Bindings of_device = bindings(device);
-  std::vector<std::unique_ptr<LaunchSizes>> sizes(implementations.size());
-  MemberLaunches all(members.size());
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    const auto one = std::ranges::find(implementations, members[i].kernel,
-                                       [](const Implementation& each) -> const std::string& { return each.spec->name; });
-    if (one == implementations.end()) {
-      continue;
-    }
-    if (const Result<Configuration> configuration = parse_configuration(one->spec->parameters, members[i].configuration)) {
-      std::unique_ptr<LaunchSizes>& own = sizes[static_cast<std::size_t>(one - implementations.begin())];
-      if (own == nullptr) {
-        Bindings bound = bindings(one->problem);
-        bound.insert(of_device.begin(), of_device.end());
-        own = std::make_unique<LaunchSizes>(*one->spec, bound);
-      }
-      all[i] = own->at(*configuration);
-    }
-  }
-  return all;
+  return launches_by(implementations, device, members.size(), [&](const KernelSpec& spec) {
+    return std::make_shared<const MemberConfigurations>(configurations_of(members, spec));
+  });
 }
 
 std::vector<std::shared_ptr<const LoadedPortfolio>> shipped_portfolios(const DeviceInfo& device) {
@@ -331,13 +339,12 @@ std::vector<Configuration> shipped_proposals(const KernelSpec& spec, const Probl
     }
     level = difference_of(one);
     const LoadedPortfolio& shipped = **one->loaded();
-    const std::vector<PortfolioMember>& members = shipped.portfolio().members;
-    const MemberLaunches launches = launches_of(members, only, device);
+    const MemberLaunches launches = launches_of(shipped, only, device);
+    const std::shared_ptr<const MemberConfigurations> configurations = shipped.configurations(spec);
     for (const Opinion& opinion : shipped.rule().rank(ordered_as(shipped.portfolio().range, problem.shape), launches)) {
-      const PortfolioMember& member = members[opinion.member];
-      const Result<Configuration> configuration = parse_configuration(spec.parameters, member.configuration);
-      if (all.size() < most && member.kernel == spec.name && configuration && wanted(*configuration) &&
-          valid_for(spec, problem, device, *configuration) && std::ranges::find(all, *configuration) == all.end()) {
+      const std::optional<Configuration>& configuration = (*configurations)[opinion.member];
+      if (all.size() < most && configuration && wanted(*configuration) && valid_for(spec, problem, device, *configuration) &&
+          std::ranges::find(all, *configuration) == all.end()) {
         all.push_back(*configuration);
       }
     }

@@ -148,20 +148,20 @@ void PortfolioRule::align_products(const Portfolio& portfolio) {
 
 /// A distance between some measurements of a kernel that others do not have would be none: no process has such covariances.
 void PortfolioRule::forget_launches_known_in_part() {
-  std::vector<bool> is_forgotten(unlike_.size());
+  is_launch_known_.assign(unlike_.size(), true);
   for (const std::vector<Cell>& cells : cells_) {
     for (const Cell& cell : cells) {
-      if (cell.launch || is_forgotten[cell.member]) {
+      if (cell.launch || !is_launch_known_[cell.member]) {
         continue;
       }
       for (std::size_t other = 0; other < unlike_.size(); ++other) {  // of its kernel, itself too
-        is_forgotten[other] = is_forgotten[other] || std::isfinite(unlike_[cell.member][other]);
+        is_launch_known_[other] = is_launch_known_[other] && !std::isfinite(unlike_[cell.member][other]);
       }
     }
   }
   for (std::vector<Cell>& cells : cells_) {
     for (Cell& cell : cells) {
-      cell.launch = is_forgotten[cell.member] ? std::nullopt : cell.launch;
+      cell.launch = is_launch_known_[cell.member] ? cell.launch : std::nullopt;
     }
   }
 }
@@ -249,7 +249,12 @@ class PortfolioRule::Neighbourhood {
 
   /// `cells`: of these points, in their order.
   Neighbourhood(const PortfolioRule& rule, const std::vector<Near>& near, std::vector<Placed> cells, double otherwise)
-      : rule_(rule), cells_(std::move(cells)), launches_(scaled(rule, cells_)), otherwise_(otherwise), factor_(factor(near)) {
+      : rule_(rule),
+        cells_(std::move(cells)),
+        otherwise_(otherwise),
+        blocks_(of_launches(rule.settings_.blocks, &Launch::blocks)),
+        tails_(of_launches(rule.settings_.tail, &Launch::tail)),
+        factor_(factor(near)) {
     for (const Placed& one : cells_) {
       known_.push_back(static_cast<float>(one.cell->time - otherwise));
     }
@@ -355,16 +360,10 @@ class PortfolioRule::Neighbourhood {
     });
   }
 
-  /// A measurement's launch, in the units of distances.
-  struct Scaled {
-    double blocks = 0.0, tail = 0.0;
-    double known = 0.0;  ///< 1; 0: it is not
-  };
-  static std::vector<Scaled> scaled(const PortfolioRule& rule, const std::vector<Placed>& cells) {
-    std::vector<Scaled> all;
-    for (const Placed& one : cells) {
-      const std::optional<Launch>& launch = one.cell->launch;
-      all.push_back(launch ? Scaled{rule.settings_.blocks * launch->blocks, rule.settings_.tail * launch->tail, 1.0} : Scaled());
+  [[nodiscard]] std::vector<float> of_launches(double weight, double Launch::*coordinate) const {
+    std::vector<float> all;
+    for (const Placed& one : cells_) {
+      all.push_back(one.cell->launch ? static_cast<float>(weight * (*one.cell->launch).*coordinate) : 0.0F);
     }
     return all;
   }
@@ -375,20 +374,16 @@ class PortfolioRule::Neighbourhood {
     for (std::size_t k = 0; k < squares.size(); ++k) {
       squares[k] += static_cast<float>(rule_.settings_.unlike * unlike[cells_[k].cell->member]);
     }
-    if (!launch) {
-      return;
-    }
-    const double own_blocks = rule_.settings_.blocks * launch->blocks, own_tail = rule_.settings_.tail * launch->tail;
-    for (std::size_t k = 0; k < squares.size(); ++k) {
-      const double blocks = own_blocks - launches_[k].blocks, tail = own_tail - launches_[k].tail;
-      squares[k] += static_cast<float>((blocks * blocks + tail * tail) * launches_[k].known);
+    if (launch) {  // then all of its kernel have one, and others are infinitely far away
+      add_squares(squares, blocks_, static_cast<float>(rule_.settings_.blocks * launch->blocks));
+      add_squares(squares, tails_, static_cast<float>(rule_.settings_.tail * launch->tail));
     }
   }
 
   const PortfolioRule& rule_;
   std::vector<Placed> cells_;  ///< the nearest first
-  std::vector<Scaled> launches_;
   double otherwise_;
+  std::vector<float> blocks_, tails_;  ///< of each cell, in the units of distances; 0 where its launch is not known
   Cholesky factor_;
   std::vector<float> known_;
 };
@@ -509,7 +504,7 @@ void PortfolioRule::sort_by_wanted(std::vector<Opinion>& opinions) const {
 std::vector<Opinion> PortfolioRule::rank(const Row& at, std::size_t without, const MemberLaunches& launches, Unmeasured unmeasured) const {
   Launches kept_launches(unlike_.size());
   for (std::size_t member = 0; member < std::min(launches.size(), unlike_.size()); ++member) {
-    if (launches[member]) {
+    if (launches[member] && is_launch_known_[member]) {
       kept_launches[member] = kept(*launches[member]);  // as measurements have it
     }
   }
@@ -518,7 +513,13 @@ std::vector<Opinion> PortfolioRule::rank(const Row& at, std::size_t without, con
   const std::size_t measured = unlike_.size() > kFewMembers ? kMoreMeasured : kFirstMeasured;
   std::vector<Opinion> all = opinions(near, everyone(), kept_launches, measured, unmeasured);
   sort_by_wanted(all);
-  look_again(all, far, kept_launches, known_at(near, unmeasured));
+  std::vector<bool> may_be_chosen = known_at(near, unmeasured);
+  if (std::ranges::any_of(launches, [](const std::optional<LaunchSize>& one) { return one.has_value(); })) {
+    for (std::size_t member = 0; member < may_be_chosen.size(); ++member) {
+      may_be_chosen[member] = may_be_chosen[member] && member < launches.size() && launches[member];
+    }
+  }
+  look_again(all, far, kept_launches, may_be_chosen);
   for (Opinion& one : all) {
     one.slowdown = std::max(0.0, one.slowdown);
     one.doubt *= settings_.deviation;
@@ -528,12 +529,10 @@ std::vector<Opinion> PortfolioRule::rank(const Row& at, std::size_t without, con
 
 /// The first few that can be launched, as far as that is known, come first in the order that follows from the measurements nearest to them.
 void PortfolioRule::look_again(std::vector<Opinion>& all, const std::vector<Near>& far, const Launches& launches,
-                               const std::vector<bool>& is_known) const {
-  const bool are_launches_known = std::ranges::any_of(launches, [](const std::optional<Launch>& one) { return one.has_value(); });
+                               const std::vector<bool>& may_be_chosen) const {
   std::vector<Opinion> again, others;
   for (const Opinion& one : all) {
-    const bool may_be_chosen = is_known[one.member] && (!are_launches_known || launches[one.member]);
-    (may_be_chosen && again.size() < kCandidates ? again : others).push_back(one);
+    (may_be_chosen[one.member] && again.size() < kCandidates ? again : others).push_back(one);
   }
   std::vector<std::size_t> members;
   for (const Opinion& one : again) {

@@ -86,7 +86,7 @@ class PortfolioRule {
   [[nodiscard]] std::vector<Opinion> rank(const Row& at, std::size_t without, const MemberLaunches& launches, Unmeasured unmeasured) const;
   void sort_by_wanted(std::vector<Opinion>& opinions) const;
   void look_again(std::vector<Opinion>& all, const std::vector<Near>& far, const Launches& launches,
-                  const std::vector<bool>& is_known) const;
+                  const std::vector<bool>& may_be_chosen) const;
   [[nodiscard]] double apart(std::size_t member, const std::optional<Launch>& launch, const Cell& other) const;
   /// What to expect at a shape, before more is known: of the best, and of any member.
   struct Usual {
@@ -104,6 +104,7 @@ class PortfolioRule {
 
   std::vector<std::size_t> axes_;  ///< of the shape, those that vary
   RuleSettings settings_;
+  std::vector<bool> is_launch_known_;     ///< of each member: where it was measured, and with it all of its kernel
   std::vector<Row> unlike_;               ///< of each pair of members: how much they differ, see RuleSettings; infinite between kernels
   std::vector<Row> points_;               ///< coordinates
   Row best_;                              ///< at each point, the logarithm of its best time over its floor

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "engine/kernel/builtin_kernels.hpp"
+#include "engine/kernel/configuration_text.hpp"
 #include "tests/portfolio_cells.hpp"
 
 namespace hone {
@@ -53,6 +54,25 @@ TEST_CASE("portfolios of several products are one with the members of all, and t
   CHECK(portfolio.points[1].cells[0].member == 1);  // block=64, as the first one counts
   CHECK(portfolio.points[1].cells[0].slowdown == doctest::Approx(1.0));
   CHECK(portfolio.points[1].find(0) == nullptr);
+}
+
+TEST_CASE("configurations of members are read once, by each kernel of their name") {
+  const KernelSpec& spec = *find_builtin_kernel("row_sum").value();
+  Portfolio made = row_sums("A", {{"row_sum", "block=64"}, {"other", "block=64"}, {"row_sum", "block=7"}});
+  made.sources.emplace("other", "hash");
+  made.points.front().cells = test::cells({1.0, 1.5, 2.0});
+  const auto loaded = load_portfolio(text(made)).value();
+  const auto read = loaded->configurations(spec);
+  CHECK(loaded->configurations(spec) == read);
+  REQUIRE(read->size() == 3);
+  REQUIRE((*read)[0].has_value());
+  CHECK(text(spec.parameters, *(*read)[0]).starts_with("block=64,"));
+  CHECK_FALSE((*read)[1].has_value());
+  CHECK_FALSE((*read)[2].has_value());  // no value of block
+  KernelSpec changed = spec;
+  changed.source_hash = "another";
+  changed.parameters.erase(changed.parameters.begin() + 1, changed.parameters.end());
+  CHECK((*loaded->configurations(changed))[0]->values.size() == 1);
 }
 
 }  // namespace hone

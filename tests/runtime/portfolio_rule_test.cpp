@@ -285,6 +285,19 @@ TEST_CASE("launches that some measurements of a kernel lack tell none of its mem
   }
 }
 
+TEST_CASE("a kernel of whose launches some are not known is chosen beside one of which all are") {
+  Portfolio portfolio = crossing_portfolio();
+  portfolio.sources.emplace("other", "0");
+  portfolio.members[1].kernel = "other";
+  for (PortfolioPoint& point : portfolio.points) {
+    set_launches(point, {LaunchSize{8.0}, std::nullopt});
+  }
+  const PortfolioRule rule(portfolio);
+  CHECK(rule.rank(toy_shape(5001), {LaunchSize{8.0}, LaunchSize{8.0}}).front().member == 1);
+  // What cannot be launched comes behind what can.
+  CHECK(rule.rank(toy_shape(5001), {LaunchSize{8.0}, std::nullopt}).front().member == 0);
+}
+
 TEST_CASE("times of another product count as what they would be on this one") {
   Portfolio portfolio = crossing_portfolio();
   std::vector<PortfolioPoint> there = portfolio.points;
