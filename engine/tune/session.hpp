@@ -129,7 +129,7 @@ struct TuneReport {
   double seconds = 0.0;                      ///< wall time over all runs of the session
   StageSeconds stages;                       ///< summed over trials of this run
   double device_idle = 0.0;                  ///< share of the devices' time since the first trial began in which they had none
-  std::string first_failure;                 ///< the detail of the first failed trial, for people
+  std::string first_failure;                 ///< the detail of the first failed trial, else of the first failed finalist, for people
   std::vector<std::string> notes;            ///< what people should know of the kernel: inputs that its own default is wrong for
   StrategyFaults faults;                     ///< how the strategy broke its contract
   double strategy_seconds = 0.0;             ///< spent inside the strategy

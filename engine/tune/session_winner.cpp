@@ -95,18 +95,21 @@ Result<void> TuningSession::final_round(std::size_t rounds) {
   HONE_ASSIGN(std::vector<Trial> results, evaluator_->finals(candidates, close_to_best(candidates), 1.0 / static_cast<double>(rounds)));
   final_device_ = results.empty() || results.front().final_device.empty() ? request_.device.info.id : results.front().final_device;
   std::vector<Trial> right;
+  std::vector<const Trial*> failed;
   for (Trial& trial : results) {
     trial.final_round = true;
     HONE_TRY(store_.add_trial(session_, request_.spec.parameters, trial, elapsed()));
     tell(SessionEvent::Step::kFinalist, &trial);
     if (trial.outcome != Outcome::kOk) {
-      continue;  // wrong or crashed on fresh inputs: recorded as that, and no winner
+      failed.push_back(&trial);  // wrong or crashed on fresh inputs: recorded as that, and no winner
+      continue;
     }
     if (trial.position == default_position_) {
       report_.default_measured = Measured{trial.configuration, trial.measurement};
     }
     right.push_back(std::move(trial));
   }
+  note_failed_finalists(failed);
   if (stood) {
     HONE_TRY(withdraw_if_wrong(results, *stood));
   }
@@ -133,6 +136,17 @@ Result<void> TuningSession::final_round(std::size_t rounds) {
   HONE_TRY(written ? note_what_serves(*record) : Result<void>());
   tell(SessionEvent::Step::kEnded, winner_ ? &*winner_ : nullptr);
   return {};
+}
+
+void TuningSession::note_failed_finalists(const std::vector<const Trial*>& failed) {
+  if (failed.empty()) {
+    return;
+  }
+  const Trial& first = *failed.front();
+  report_.first_failure = report_.first_failure.empty() ? first.detail : report_.first_failure;
+  report_.notes.push_back(fmt::format(
+      "{} of the finalists failed in the final round, which has more inputs and problems; the first, {}, {}: {}", failed.size(),
+      text(request_.spec.parameters, first.configuration), name(first.outcome), first.detail.substr(0, first.detail.find('\n'))));
 }
 
 /// What was withdrawn from the problem is no record however fast it is, and must not keep the best of the others from being one.

@@ -116,6 +116,7 @@ class TuningSession {
   Result<void> try_record();
   Result<void> find_serving();
   Result<void> note_what_serves(const Record& written);
+  void note_failed_finalists(const std::vector<const Trial*>& failed);
   Result<void> leave_out_withdrawn(std::vector<Trial>& right);
   /// What serves without a record, also beyond a budget that is too short: a record that is slower would take its place.
   void try_serving();

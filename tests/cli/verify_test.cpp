@@ -159,8 +159,8 @@ template <class T, Config c> KERNEL void late(IN(p.n) const T* x, OUT(p.n) T* y,
   const char* const over = getenv("HONE_TEST_OVER");
   if (tried && i == 0 && p.n == 64 && c.kind == 1) creat(tried, 0600);
   if (tried && i == 0 && p.n == 64 && c.kind == 0 && access(tried, 0) == 0) creat(over, 0600);
-  volatile float wasted = 0.0f;
-  for (int turn = 0; turn < (c.kind == 0 ? 10000 : 0); ++turn) wasted = wasted + 1.0f;
+  volatile float wasted = 0.0f;  // some 20 ms, far more than a busy machine keeps the other one waiting
+  for (int turn = 0; turn < (c.kind == 0 && i == 0 ? 10000000 : 0); ++turn) wasted = wasted + 1.0f;
   y[i] = T((c.kind == 1 && tried && access(over, 0) == 0 ? 3.0f : 2.0f) * (float)x[i]);
 }
 )";
