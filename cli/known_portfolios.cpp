@@ -23,11 +23,13 @@ struct Filter {
   std::function<bool(const KnownPortfolio&)> fits;
 };
 
-std::vector<Filter> filters_of(const cxxopts::ParseResult& arguments) {
+std::vector<Filter> filters_of(const PortfolioSelection& selection) {
+  const auto& [arguments, names] = selection;
   std::vector<Filter> all;
-  if (const Names names = wanted_operations(arguments); !names.empty()) {
-    all.push_back({fmt::format("{}", fmt::join(names, " or ")),
-                   [names](const KnownPortfolio& one) { return std::ranges::find(names, one.portfolio.operation) != names.end(); }});
+  if (!names.empty()) {
+    all.push_back({fmt::format("{}", fmt::join(names, " or ")), [names = names](const KnownPortfolio& one) {
+                     return std::ranges::find(names, one.portfolio.operation) != names.end();
+                   }});
   }
   const auto add = [&](const std::string& option, const std::function<std::string(const KnownPortfolio&)>& value) {
     if (arguments.count(option) > 0) {
@@ -61,11 +63,11 @@ std::vector<std::string> wanted_operations(const cxxopts::ParseResult& arguments
   return arguments.count("operations") > 0 ? arguments["operations"].as<Names>() : Names();
 }
 
-bool is_wanted(const cxxopts::ParseResult& arguments, const KnownPortfolio& one) {
-  return std::ranges::all_of(filters_of(arguments), [&](const Filter& filter) { return filter.fits(one); });
+bool is_wanted(const PortfolioSelection& selection, const KnownPortfolio& one) {
+  return std::ranges::all_of(filters_of(selection), [&](const Filter& filter) { return filter.fits(one); });
 }
 
-bool selects(const cxxopts::ParseResult& arguments) { return !filters_of(arguments).empty(); }
+bool selects(const PortfolioSelection& selection) { return !filters_of(selection).empty(); }
 
 Result<void> check_operations(const Names& names, Names known) {
   std::ranges::copy(builtin_operations(), std::back_inserter(known));
@@ -82,7 +84,7 @@ Result<void> check_operations(const Names& names, Names known) {
   return {};
 }
 
-Result<std::vector<KnownPortfolio>> known_portfolios(const cxxopts::ParseResult& arguments, Store* store, std::size_t& unreadable) {
+Result<std::vector<KnownPortfolio>> known_portfolios(const PortfolioSelection& selection, Store* store, std::size_t& unreadable) {
   std::vector<KnownPortfolio> all;
   Names operations;
   if (store != nullptr) {
@@ -100,9 +102,9 @@ Result<std::vector<KnownPortfolio>> known_portfolios(const cxxopts::ParseResult&
     HONE_ASSIGN(Portfolio portfolio, parse_portfolio(text));
     all.push_back({std::move(portfolio), 0, text});
   }
-  HONE_TRY(check_operations(wanted_operations(arguments), std::move(operations)));
+  HONE_TRY(check_operations(selection.operations, std::move(operations)));
   std::string before;  // what those fit that are left
-  for (const Filter& filter : filters_of(arguments)) {
+  for (const Filter& filter : filters_of(selection)) {
     std::erase_if(all, [&](const KnownPortfolio& one) { return !filter.fits(one); });
     if (all.empty()) {
       return Error{ErrorCode::kNotFound, fmt::format("no such portfolio: none{} is of {}; hone portfolios lists what there is",
@@ -113,8 +115,8 @@ Result<std::vector<KnownPortfolio>> known_portfolios(const cxxopts::ParseResult&
   return all;
 }
 
-Result<Operation> operation_or_kernel(const std::string& name) {
-  if (Result<Operation> operation = find_operation(name)) {
+Result<Operation> operation_or_kernel(const std::string& name, std::span<const KernelSpec* const> own) {
+  if (Result<Operation> operation = find_operation(name, own)) {
     return operation;
   }
   HONE_ASSIGN(const KernelSpec* const spec, find_builtin_kernel(name));

@@ -2,6 +2,7 @@
 // The portfolios of a store and those that came with Hone, as verbs choose among them.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,20 +22,25 @@ struct KnownPortfolio {
 
 /// OPERATION ..., --dtype, --product, --range and --generation.
 void add_portfolio_selection(cxxopts::Options& options);
-/// The operations that were named; none: all.
+/// What was named; nothing: all.
 std::vector<std::string> wanted_operations(const cxxopts::ParseResult& arguments);
+/// What is wanted of portfolios: `operations` are those that were named, or that files were named for.
+struct PortfolioSelection {
+  const cxxopts::ParseResult& arguments;
+  std::vector<std::string> operations;
+};
 /// Whether anything of these was given.
-bool selects(const cxxopts::ParseResult& arguments);
-bool is_wanted(const cxxopts::ParseResult& arguments, const KnownPortfolio& one);
+bool selects(const PortfolioSelection& selection);
+bool is_wanted(const PortfolioSelection& selection, const KnownPortfolio& one);
 
 /// Errors, kNotFound: a name that is no operation and no kernel, and is not `known` otherwise.
 Result<void> check_operations(const std::vector<std::string>& names, std::vector<std::string> known = {});
 /// Those of the store (null: none) that are wanted, then those that came with Hone. `unreadable`: how many of the store are of another
 /// Hone, and do not serve. Errors: an unknown name; no portfolio fits.
-Result<std::vector<KnownPortfolio>> known_portfolios(const cxxopts::ParseResult& arguments, Store* store, std::size_t& unreadable);
+Result<std::vector<KnownPortfolio>> known_portfolios(const PortfolioSelection& selection, Store* store, std::size_t& unreadable);
 
-/// An operation, or a kernel as one of its own.
-Result<Operation> operation_or_kernel(const std::string& name);
+/// An operation, or a kernel as one of its own; `own`: kernels of files, as find_operation() takes them.
+Result<Operation> operation_or_kernel(const std::string& name, std::span<const KernelSpec* const> own = {});
 /// Whether its kernels are today's.
 bool is_current(const Portfolio& portfolio);
 

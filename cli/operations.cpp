@@ -14,12 +14,19 @@
 namespace hone::cli {
 namespace {
 
-bool is_file(const std::string& kernel) { return kernel.ends_with(".cu") || kernel.find('/') != std::string::npos; }
-
 bool is_builtin_operation(const std::string& name) {
   const std::vector<std::string> known = builtin_operations();
   return std::ranges::find(known, name) != known.end();
 }
+
+/// The operation that is meant by a name: its own, or that of a file.
+std::string operation_named(const std::string& kernel, const OperationSubject& subject) {
+  return is_file(kernel) ? operation_of(subject.own.front()) : kernel;
+}
+
+}  // namespace
+
+bool is_file(const std::string& kernel) { return kernel.ends_with(".cu") || kernel.find('/') != std::string::npos; }
 
 std::vector<const KernelSpec*> pointers(const std::deque<KernelSpec>& specs) {
   std::vector<const KernelSpec*> all;
@@ -29,23 +36,16 @@ std::vector<const KernelSpec*> pointers(const std::deque<KernelSpec>& specs) {
   return all;
 }
 
-Result<void> add_file(const std::string& file, const cxxopts::ParseResult& arguments, OperationSubject& subject) {
+Result<void> add_file(const std::string& file, const cxxopts::ParseResult& arguments, std::deque<KernelSpec>& own) {
   HONE_ASSIGN(KernelSpec read, read_kernel_file_in_worker(file, find_flags(arguments)));
   print_warnings(read);
-  if (const auto same = std::ranges::find(subject.own, read.name, &KernelSpec::name); same != subject.own.end()) {
+  if (const auto same = std::ranges::find(own, read.name, &KernelSpec::name); same != own.end()) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("{} and {} hold kernels of the same name, '{}'", same->file, file, read.name)};
   }
-  HONE_ASSIGN(KernelSpec spec, as_implementation(std::move(read), pointers(subject.own)));
-  subject.own.push_back(std::move(spec));
+  HONE_ASSIGN(KernelSpec spec, as_implementation(std::move(read), pointers(own)));
+  own.push_back(std::move(spec));
   return {};
 }
-
-/// The operation that is meant by a name: its own, or that of a file.
-std::string operation_named(const std::string& kernel, const OperationSubject& subject) {
-  return is_file(kernel) ? operation_of(subject.own.front()) : kernel;
-}
-
-}  // namespace
 
 const LibraryKernel* library_named(std::string_view name) {
   for (const auto& plugin : registry().devices()) {
@@ -65,6 +65,10 @@ std::vector<const LibraryKernel*> libraries_for(std::string_view operation) {
                          [&](const LibraryKernel* library) { return library->operation() == operation; });
   }
   return all;
+}
+
+std::vector<std::string> with_files(const cxxopts::ParseResult& arguments) {
+  return arguments.count("with") > 0 ? arguments["with"].as<std::vector<std::string>>() : std::vector<std::string>();
 }
 
 void add_without_option(cxxopts::Options& options) {
@@ -144,19 +148,19 @@ std::optional<Error> not_an_operation(const std::string& name) {
 
 Result<std::unique_ptr<OperationSubject>> find_operation_subject(const cxxopts::ParseResult& arguments) {
   const std::string kernel = arguments.count("kernel") > 0 ? arguments["kernel"].as<std::string>() : "";
-  const auto files = arguments.count("with") > 0 ? arguments["with"].as<std::vector<std::string>>() : std::vector<std::string>();
+  const std::vector<std::string> files = with_files(arguments);
   auto subject = std::make_unique<OperationSubject>();
   if (kernel.empty() || (files.empty() && !is_builtin_operation(kernel))) {
     return std::unique_ptr<OperationSubject>();
   }
   if (is_file(kernel)) {
-    HONE_TRY(add_file(kernel, arguments, *subject));
+    HONE_TRY(add_file(kernel, arguments, subject->own));
   } else if (const Result<const KernelSpec*> builtin = find_builtin_kernel(kernel); builtin && operation_of(**builtin) != kernel) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("{0} is one kernel of the operation {1}: give that, {1}, to choose among several",
                                                           kernel, operation_of(**builtin))};
   }
   for (const std::string& file : files) {
-    HONE_TRY(add_file(file, arguments, *subject));
+    HONE_TRY(add_file(file, arguments, subject->own));
     const std::string wanted = operation_named(kernel, *subject);
     if (const KernelSpec& spec = subject->own.back(); spec.operation != wanted) {
       return Error{ErrorCode::kInvalidArgument,

@@ -3,6 +3,8 @@
 
 #include <deque>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "cli/options.hpp"
 #include "engine/device/library.hpp"
@@ -15,8 +17,15 @@ struct OperationSubject {
   Operation operation;
 };
 
+/// A name that is the path of a kernel file.
+bool is_file(const std::string& kernel);
+/// Reads a kernel file; `own`: the kernels of files before it. Errors: it cannot be read; they hold kernels of the same name.
+Result<void> add_file(const std::string& file, const cxxopts::ParseResult& arguments, std::deque<KernelSpec>& own);
+std::vector<const KernelSpec*> pointers(const std::deque<KernelSpec>& specs);
+
 /// --with: files that implement the operation beside what is built in.
 void add_with_option(cxxopts::Options& options);
+std::vector<std::string> with_files(const cxxopts::ParseResult& arguments);
 
 /// Null where a kernel was named and no file given beside it. Errors: a file that cannot be read, or implements something else.
 Result<std::unique_ptr<OperationSubject>> find_operation_subject(const cxxopts::ParseResult& arguments);

@@ -10,6 +10,7 @@
 
 #include "cli/embedding.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/operations.hpp"
 #include "cli/present.hpp"
 #include "cli/progress_display.hpp"
 #include "cli/registry.hpp"
@@ -62,7 +63,7 @@ class WorkloadKernels {
   }
 
   Result<Operation> meaning_of(const std::string& kernel) {
-    if (kernel.ends_with(".cu") || kernel.find('/') != std::string::npos) {
+    if (is_file(kernel)) {
       HONE_ASSIGN(const KernelSpec* const spec, read(folder_ / kernel));
       return alone(*spec);
     }
@@ -233,8 +234,7 @@ Result<Output> tune_workload(const cxxopts::ParseResult& arguments, Telemetry& t
     request.without = arguments["without"].as<std::vector<std::string>>();
   }
   WorkloadKernels kernels(arguments, std::filesystem::path(file).parent_path());
-  for (const std::string& with :
-       arguments.count("with") > 0 ? arguments["with"].as<std::vector<std::string>>() : std::vector<std::string>()) {
+  for (const std::string& with : with_files(arguments)) {
     HONE_TRY(kernels.add(with));
   }
   for (const WorkloadProblem& asked : workload) {

@@ -4,10 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/known_portfolios.hpp"
+#include "cli/operations.hpp"
 #include "cli/output.hpp"
 #include "cli/registry.hpp"
 #include "cli/run_verb.hpp"
@@ -37,9 +41,41 @@ void add_warmed(Output& output, const Portfolio& portfolio, const std::string& d
   output.exit_code = report.failures.empty() ? output.exit_code : 1;
 }
 
+/// What was named of operations, kernels and files, and the kernels of these.
+struct Wanted {
+  std::vector<std::string> operations;
+  std::deque<KernelSpec> own;  ///< they stay where they are
+};
+
+Result<void> read_files(const cxxopts::ParseResult& arguments, Wanted& wanted) {
+  for (const std::string& name : wanted_operations(arguments)) {
+    if (is_file(name)) {
+      HONE_TRY(add_file(name, arguments, wanted.own));
+    }
+    wanted.operations.push_back(is_file(name) ? operation_of(wanted.own.back()) : name);
+  }
+  for (const std::string& file : with_files(arguments)) {
+    HONE_TRY(add_file(file, arguments, wanted.own));
+    if (wanted.own.back().operation.empty()) {
+      return Error{
+          ErrorCode::kInvalidArgument,
+          fmt::format("{0} implements no operation, OPERATION(NAME), beside other kernels: hone warm {0} is of a kernel alone", file)};
+    }
+  }
+  return {};
+}
+
+std::vector<std::string> names_of(const std::deque<KernelSpec>& own) {
+  std::vector<std::string> names;
+  for (const KernelSpec& spec : own) {
+    names.push_back(operation_of(spec));
+  }
+  return names;
+}
+
 /// --shape: what may serve such problems. Extents that are not given may be any.
-Result<Output> warm_for(const cxxopts::ParseResult& arguments, const Registry::Found& device) {
-  const std::vector<std::string> names = wanted_operations(arguments);
+Result<Output> warm_for(const cxxopts::ParseResult& arguments, const Wanted& wanted, const Registry::Found& device) {
+  const std::vector<std::string>& names = wanted.operations;
   if (names.size() != 1) {
     return Error{ErrorCode::kInvalidArgument, "--shape is of one operation: hone warm matmul --dtype f16 --shape layout=2"};
   }
@@ -47,8 +83,8 @@ Result<Output> warm_for(const cxxopts::ParseResult& arguments, const Registry::F
     return Error{ErrorCode::kInvalidArgument,
                  "--shape finds the portfolios that serve such problems: leave out --product, --range and --generation"};
   }
-  HONE_TRY(check_operations(names));
-  HONE_ASSIGN(const Operation operation, operation_or_kernel(names.front()));
+  HONE_TRY(check_operations(names, names_of(wanted.own)));
+  HONE_ASSIGN(const Operation operation, operation_or_kernel(names.front(), pointers(wanted.own)));
   const KernelSpec& definition = *operation.definition;
   HONE_ASSIGN(const DTypes dtypes, choose_dtypes(definition, arguments.count("dtype") > 0 ? arguments["dtype"].as<std::string>() : ""));
   HONE_ASSIGN(const Shape given, parse_shape(definition, arguments["shape"].as<std::string>()));
@@ -78,7 +114,7 @@ Result<Output> warm_for(const cxxopts::ParseResult& arguments, const Registry::F
 }
 
 /// What is wanted of the portfolios that serve a device, those of the store first.
-std::vector<Portfolio> serving(const cxxopts::ParseResult& arguments, std::vector<KnownPortfolio> known, const DeviceInfo& device) {
+std::vector<Portfolio> serving(const PortfolioSelection& selection, std::vector<KnownPortfolio> known, const DeviceInfo& device) {
   std::vector<Portfolio> all;
   for (KnownPortfolio& one : known) {
     if (one.generation != 0 && one.portfolio.product == portfolio_key("", DTypes(), device).device) {
@@ -86,7 +122,7 @@ std::vector<Portfolio> serving(const cxxopts::ParseResult& arguments, std::vecto
     }
   }
   for (const std::shared_ptr<const LoadedPortfolio>& one : shipped_portfolios(device)) {
-    if (is_wanted(arguments, {one->portfolio(), 0, ""})) {
+    if (is_wanted(selection, {one->portfolio(), 0, ""})) {
       all.push_back(one->portfolio());
     }
   }
@@ -96,13 +132,16 @@ std::vector<Portfolio> serving(const cxxopts::ParseResult& arguments, std::vecto
 Result<Output> warm_all(const cxxopts::ParseResult& arguments) {
   HONE_TRY(load_plugins(arguments));
   HONE_ASSIGN(const Registry::Found device, find_device(arguments));
+  Wanted wanted;
+  HONE_TRY(read_files(arguments, wanted));
   if (arguments.count("shape") > 0) {
-    return warm_for(arguments, device);
+    return warm_for(arguments, wanted, device);
   }
+  const PortfolioSelection selection{arguments, wanted.operations};
   HONE_ASSIGN(const std::unique_ptr<Store> existing, open_existing_store(arguments));
   std::size_t unreadable = 0;
-  HONE_ASSIGN(std::vector<KnownPortfolio> known, known_portfolios(arguments, existing.get(), unreadable));
-  const std::vector<Portfolio> all = serving(arguments, std::move(known), device.info);
+  HONE_ASSIGN(std::vector<KnownPortfolio> known, known_portfolios(selection, existing.get(), unreadable));
+  const std::vector<Portfolio> all = serving(selection, std::move(known), device.info);
   Output output{
       {{"device", device.info.id}, {"product", device.info.product}, {"portfolios", Json::array()}, {"skipped", Json::array()}}, "", 0};
   if (all.empty()) {  // of those that were asked for that is an error; a device need not have any
@@ -111,21 +150,27 @@ Result<Output> warm_all(const cxxopts::ParseResult& arguments) {
         "... makes one",
         device.info.product);
     output.text = none + "\n";
-    return selects(arguments) ? Result<Output>(Error{ErrorCode::kNotFound, none}) : std::move(output);
+    return selects(selection) ? Result<Output>(Error{ErrorCode::kNotFound, none}) : std::move(output);
   }
   HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(store_path(arguments), StoreMode::kReadWrite));
   std::vector<std::string> skipped;
-  for (const std::string& name : wanted_operations(arguments)) {
+  for (const std::string& name : wanted.operations) {
     if (std::ranges::none_of(all, [&](const Portfolio& one) { return one.operation == name; })) {
       skipped.push_back(fmt::format("{}: no such portfolio is for {}", name, device.info.product));
     }
   }
   for (const Portfolio& portfolio : all) {
-    const Result<Operation> operation = operation_or_kernel(portfolio.operation);
+    const Result<Operation> operation = operation_or_kernel(portfolio.operation, pointers(wanted.own));
     if (!operation) {
-      skipped.push_back(
-          fmt::format("{} {}: of a kernel file, whose code is compiled when it is first used", portfolio.operation, portfolio.dtypes));
+      skipped.push_back(fmt::format("{} {}: of a kernel file: name that, hone warm FILE", portfolio.operation, portfolio.dtypes));
       continue;
+    }
+    for (const auto& [kernel, hash] : portfolio.sources) {
+      if (std::ranges::find(operation->implementations, kernel, [](const KernelSpec* one) -> const std::string& { return one->name; }) ==
+          operation->implementations.end()) {
+        skipped.push_back(fmt::format("{0} {1}: members of {2}, of a kernel file: hone warm {0} --with FILE", portfolio.operation,
+                                      portfolio.dtypes, kernel));
+      }
     }
     HONE_ASSIGN(const WarmReport report, warm(portfolio, *operation, device, *store, 0));
     add_warmed(output, portfolio, portfolio.dtypes, "", report);
@@ -144,6 +189,10 @@ int warm_up(int argc, char** argv) {
                            "Compiles the configurations of a device's portfolios into the store, so that no program waits for a "
                            "compiler.\nSkips those that the store has.");
   add_portfolio_selection(options);
+  options.positional_help(
+      "[OPERATION|FILE ...]\n\n  FILE: a kernel file, for the portfolios of its kernel or of the operation that it implements");
+  add_with_option(options);
+  add_flag_options(options);
   add_store_option(options);
   add_plugin_option(options);
   options.add_options()("device", "cuda:0, cpu, ... (default: the best present)", cxxopts::value<std::string>(), "ID")(

@@ -8,6 +8,7 @@
 #include <map>
 #include <numeric>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "engine/store/gaussian_process.hpp"
@@ -88,10 +89,11 @@ PortfolioRule::PortfolioRule(const Portfolio& portfolio) : settings_(portfolio.r
     points_.back().back() = point.elsewhere ? kOtherProduct : 0.0;
     best_.push_back(logarithm(point.best_us / point.floor_us));
   }
-  std::vector<MemberValues> values;
+  std::vector<std::string_view> configurations;
   for (const PortfolioMember& member : portfolio.members) {
-    values.push_back(values_of(member.configuration));
+    configurations.emplace_back(member.configuration);
   }
+  const std::vector<MemberValues> values = values_of(configurations);
   for (std::size_t i = 0; i < values.size(); ++i) {
     Row& row = unlike_.emplace_back();
     for (std::size_t k = 0; k < values.size(); ++k) {

@@ -167,6 +167,44 @@ double difference(std::int64_t a, std::int64_t b) {
   return kOther + (1.0 - kOther) * std::min(1.0, factor / kMostPowers);
 }
 
+/// In the order of the axes; none at all where the shape has not the same ones.
+using Extents = std::vector<std::pair<const RangeAxis*, std::int64_t>>;
+
+Extents extents_by_axis(const ShapeRange& range, const Shape& shape) {
+  Extents extents;
+  for (std::size_t i = 0; i < range.axes.size() && range.axes.size() == shape.size(); ++i) {
+    const RangeAxis& axis = range.axes[i];
+    // Most are in that order already.
+    const auto field = shape[i].first == axis.name ? shape.begin() + static_cast<std::ptrdiff_t>(i)
+                                                   : std::ranges::find(shape, axis.name, &Shape::value_type::first);
+    if (field == shape.end()) {
+      return {};
+    }
+    extents.emplace_back(&axis, field->second);
+  }
+  return extents;
+}
+
+double outside(const ShapeRange& range, const Extents& extents) {
+  double farthest = extents.size() == range.axes.size() ? 0.0 : kApart;
+  for (const auto& [axis, extent] : extents) {
+    farthest = axis->exact ? farthest : std::max(farthest, outside(*axis, extent));
+  }
+  return farthest;
+}
+
+double difference(const ShapeRange& range, const Extents& extents) {
+  double sum = extents.size() == range.axes.size() ? 0.0 : kApart;
+  for (const auto& [axis, extent] : extents) {
+    double nearest = axis->exact ? kApart : 0.0;
+    for (const RangeAxis::Part& part : axis->parts) {
+      nearest = std::min(nearest, difference(extent, std::clamp(extent, part.least, part.most)));
+    }
+    sum += nearest;
+  }
+  return sum;
+}
+
 }  // namespace
 
 std::int64_t RangeAxis::least() const { return std::ranges::min_element(parts, {}, &Part::least)->least; }
@@ -196,39 +234,18 @@ std::string text(const ShapeRange& range) {
 
 Shape ordered_as(const ShapeRange& range, const Shape& shape) {
   Shape ordered;
-  for (const RangeAxis& axis : range.axes) {
-    const auto field = std::ranges::find(shape, axis.name, &Shape::value_type::first);
-    if (field != shape.end()) {
-      ordered.push_back(*field);
-    }
+  for (const auto& [axis, extent] : extents_by_axis(range, shape)) {
+    ordered.emplace_back(axis->name, extent);
   }
-  return ordered.size() == shape.size() && ordered.size() == range.axes.size() ? ordered : Shape();
+  return ordered;
 }
 
-double extents_outside(const ShapeRange& range, const Shape& shape) {
-  const Shape ordered = ordered_as(range, shape);
-  double farthest = ordered.size() == range.axes.size() ? 0.0 : kApart;
-  for (std::size_t i = 0; i < ordered.size(); ++i) {
-    farthest = range.axes[i].exact ? farthest : std::max(farthest, outside(range.axes[i], ordered[i].second));
-  }
-  return farthest;
-}
-
-double exact_difference(const ShapeRange& range, const Shape& shape) {
-  const Shape ordered = ordered_as(range, shape);
-  double sum = ordered.size() == range.axes.size() ? 0.0 : kApart;
-  for (std::size_t i = 0; i < ordered.size(); ++i) {
-    double nearest = range.axes[i].exact ? kApart : 0.0;
-    for (const RangeAxis::Part& part : range.axes[i].parts) {
-      nearest = std::min(nearest, difference(ordered[i].second, std::clamp(ordered[i].second, part.least, part.most)));
-    }
-    sum += nearest;
-  }
-  return sum;
-}
+double extents_outside(const ShapeRange& range, const Shape& shape) { return outside(range, extents_by_axis(range, shape)); }
+double exact_difference(const ShapeRange& range, const Shape& shape) { return difference(range, extents_by_axis(range, shape)); }
 
 double distance(const ShapeRange& range, const Shape& shape) {
-  return exact_difference(range, shape) > 0.0 ? kApart : extents_outside(range, shape);
+  const Extents extents = extents_by_axis(range, shape);
+  return difference(range, extents) > 0.0 ? kApart : outside(range, extents);
 }
 
 double shapes_in(const ShapeRange& range) {
