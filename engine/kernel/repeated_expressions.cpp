@@ -70,8 +70,7 @@ bool RepeatedExpressions::compute(const Node& node, Value& result) {
   if (op == Operator::kSelect || kernel::is_logic(op)) {
     // Of `a && b` and `a || b` the second is only asked where the first does not decide.
     const bool is_decided = kernel::is_logic(op) && first->boolean() == (op == Operator::kLogicalOr);
-    const Value* const chosen =
-        is_decided ? first : computed(node.operands[op == Operator::kSelect && !first->boolean() ? 2 : 1]);
+    const Value* const chosen = is_decided ? first : computed(node.operands[op == Operator::kSelect && !first->boolean() ? 2 : 1]);
     if (chosen != nullptr) {
       result = op == Operator::kSelect ? *chosen : Value(chosen->boolean());
     }

@@ -33,8 +33,8 @@ class RepeatedExpressions {
     const Expression::Node* expression = nullptr;
     std::array<Place, 3> operands{};
     const Value* bound = nullptr;  ///< of a variable or a constant; null: the variable has no value
-    std::uint64_t known_at = 0;  ///< the choice for which `value` was computed; 0: none yet
-    bool varies = false;         ///< with the configuration
+    std::uint64_t known_at = 0;    ///< the choice for which `value` was computed; 0: none yet
+    bool varies = false;           ///< with the configuration
     bool is_valid = false;
     Value value{};
   };

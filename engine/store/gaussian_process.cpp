@@ -175,19 +175,24 @@ constexpr Arithmetic kAnywhere{add_squares_anywhere, solve_anywhere, covariances
 [[gnu::target("avx2")]] void add_squares_by_avx2(float* squares, const float* from, float at, std::size_t count) {
   add_squares_of(squares, from, at, count);
 }
-const Arithmetic kArithmetic =
-    __builtin_cpu_supports("avx2") != 0 ? Arithmetic{add_squares_by_avx2, solve_by_avx2, covariances_by_avx2} : kAnywhere;
+
+/// Chosen when it is first asked for: an engine that is a static object may ask before this file's own objects are made.
+const Arithmetic& arithmetic() {
+  static const Arithmetic chosen =
+      __builtin_cpu_supports("avx2") != 0 ? Arithmetic{add_squares_by_avx2, solve_by_avx2, covariances_by_avx2} : kAnywhere;
+  return chosen;
+}
 #else
-constexpr Arithmetic kArithmetic = kAnywhere;
+const Arithmetic& arithmetic() { return kAnywhere; }
 #endif
 
 }  // namespace
 
 void add_squares(std::span<float> squares, std::span<const float> from, float at) {
-  kArithmetic.add_squares(squares.data(), from.data(), at, squares.size());
+  arithmetic().add_squares(squares.data(), from.data(), at, squares.size());
 }
 
-void to_covariances(std::span<float> squares) { kArithmetic.covariances(squares.data(), squares.size()); }
+void to_covariances(std::span<float> squares) { arithmetic().covariances(squares.data(), squares.size()); }
 
 Cholesky::Cholesky(std::size_t rows, std::vector<float> lower) : rows_(rows), lower_(std::move(lower)), inverse_(rows) {
   const Lower known{lower_.data(), inverse_.data(), rows_};
@@ -197,13 +202,13 @@ Cholesky::Cholesky(std::size_t rows, std::vector<float> lower) : rows_(rows), lo
     for (std::size_t first = panel; first + kVectors <= panel_end; first += kVectors) {
       groups.push_back({row(first), row(first + 1), row(first + 2), row(first + 3)});
     }
-    kArithmetic.solve(known, groups, 0, panel);
+    arithmetic().solve(known, groups, 0, panel);
     for (std::size_t first = panel; first < panel_end; first += kVectors) {
       const std::size_t end = std::min(first + kVectors, rows), group = (first - panel) / kVectors;
       std::size_t done = 0;
       if (group < groups.size()) {
         done = first;
-        kArithmetic.solve(known, {&groups[group], 1}, panel, done);
+        arithmetic().solve(known, {&groups[group], 1}, panel, done);
       }
       for (std::size_t i = first; i < end; ++i) {
         for (std::size_t k = done; k <= i; ++k) {
@@ -221,7 +226,7 @@ void Cholesky::solve_lower(std::span<std::vector<float>> all) const {
   for (; all.size() >= kVectors; all = all.subspan(kVectors)) {
     groups.push_back({all[0].data(), all[1].data(), all[2].data(), all[3].data()});
   }
-  kArithmetic.solve({lower_.data(), inverse_.data(), rows_}, groups, 0, rows_);
+  arithmetic().solve({lower_.data(), inverse_.data(), rows_}, groups, 0, rows_);
   for (std::vector<float>& x : all) {
     for (std::size_t k = 0; k < rows_; ++k) {
       x[k] = (x[k] - dot(row(k), x.data(), k)) * inverse_[k];
