@@ -49,7 +49,7 @@ std::string given_text(const cxxopts::ParseResult& arguments, const std::string&
 }
 
 Result<KernelSpec> checked_kernel(const std::string& kernel, const ReadOptions& options) {
-  if (kernel.ends_with(".cu") || kernel.find('/') != std::string::npos) {
+  if (is_file(kernel)) {
     HONE_ASSIGN(KernelSpec spec, read_kernel_file(kernel, options));
     print_warnings(spec);
     return as_implementation(std::move(spec));
@@ -90,10 +90,9 @@ Result<KernelSpec> checked_spec(const cxxopts::ParseResult& arguments) {
     return Error{ErrorCode::kInvalidArgument, "which kernel? Give the path of a .cu file, or a built-in kernel's name"};
   }
   const auto kernel = arguments["kernel"].as<std::string>();
-  const bool is_file = kernel.ends_with(".cu") || kernel.find('/') != std::string::npos;
   const std::string against = given_text(arguments, "against");
   bool plain = false;
-  if (is_file) {
+  if (is_file(kernel)) {
     HONE_ASSIGN(plain, is_plain(kernel));
   }
   if (plain && against.empty()) {

@@ -26,8 +26,6 @@ std::string operation_named(const std::string& kernel, const OperationSubject& s
 
 }  // namespace
 
-bool is_file(const std::string& kernel) { return kernel.ends_with(".cu") || kernel.find('/') != std::string::npos; }
-
 std::vector<const KernelSpec*> pointers(const std::deque<KernelSpec>& specs) {
   std::vector<const KernelSpec*> all;
   for (const KernelSpec& spec : specs) {

@@ -17,8 +17,6 @@ struct OperationSubject {
   Operation operation;
 };
 
-/// A name that is the path of a kernel file.
-bool is_file(const std::string& kernel);
 /// Reads a kernel file; `own`: the kernels of files before it. Errors: it cannot be read; they hold kernels of the same name.
 Result<void> add_file(const std::string& file, const cxxopts::ParseResult& arguments, std::deque<KernelSpec>& own);
 std::vector<const KernelSpec*> pointers(const std::deque<KernelSpec>& specs);

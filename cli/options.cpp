@@ -178,6 +178,8 @@ Result<Subject> find_subject(const cxxopts::ParseResult& arguments) {
   return find_subject(arguments["kernel"].as<std::string>(), arguments);
 }
 
+bool is_file(const std::string& kernel) { return kernel.ends_with(".cu") || kernel.find('/') != std::string::npos; }
+
 Result<Subject> find_subject(const std::string& kernel, const cxxopts::ParseResult& arguments) {
   Subject subject;
   if (is_recorded(kernel)) {
@@ -186,7 +188,7 @@ Result<Subject> find_subject(const std::string& kernel, const cxxopts::ParseResu
     subject.spec = recorded_spec(*subject.recorded, kernel, subject.recorded->digest());
     return subject;
   }
-  if (kernel.ends_with(".cu") || kernel.find('/') != std::string::npos) {
+  if (is_file(kernel)) {
     HONE_ASSIGN(KernelSpec read, read_kernel_file_in_worker(kernel, find_flags(arguments)));
     print_warnings(read);
     HONE_ASSIGN(subject.spec, as_implementation(std::move(read)));

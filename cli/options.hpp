@@ -45,6 +45,8 @@ void add_flag_options(cxxopts::Options& options);
 /// Makes the folders of --cuda-include known to this process's workers, too.
 ReadOptions find_flags(const cxxopts::ParseResult& arguments);
 
+/// Whether what was given for a kernel is the path of a file.
+bool is_file(const std::string& kernel);
 /// A kernel, by the name of a built-in one or by the path of a file (.cu, or a recorded space: .json, .json.gz).
 struct Subject {
   KernelSpec spec;

@@ -50,7 +50,7 @@ Result<VerifyRequest> make_verify_request(const cxxopts::ParseResult& arguments)
     if (std::optional<Error> operation = is_library ? std::nullopt : not_an_operation(request.kernel)) {
       return *std::move(operation);
     }
-    if (request.kernel.ends_with(".cu") || request.kernel.find('/') != std::string::npos) {
+    if (is_file(request.kernel)) {
       HONE_ASSIGN(KernelSpec spec, read_kernel_file(request.kernel, find_flags(arguments)));
       print_warnings(spec);
       request.kernel = spec.name;
