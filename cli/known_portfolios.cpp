@@ -24,12 +24,11 @@ struct Filter {
 };
 
 std::vector<Filter> filters_of(const PortfolioSelection& selection) {
-  const auto& [arguments, names] = selection;
+  const cxxopts::ParseResult& arguments = selection.arguments;
   std::vector<Filter> all;
-  if (!names.empty()) {
-    all.push_back({fmt::format("{}", fmt::join(names, " or ")), [names = names](const KnownPortfolio& one) {
-                     return std::ranges::find(names, one.portfolio.operation) != names.end();
-                   }});
+  if (const Names& names = selection.operations; !names.empty()) {
+    all.push_back({fmt::format("{}", fmt::join(names, " or ")),
+                   [names](const KnownPortfolio& one) { return std::ranges::find(names, one.portfolio.operation) != names.end(); }});
   }
   const auto add = [&](const std::string& option, const std::function<std::string(const KnownPortfolio&)>& value) {
     if (arguments.count(option) > 0) {
@@ -63,6 +62,8 @@ std::vector<std::string> wanted_operations(const cxxopts::ParseResult& arguments
   return arguments.count("operations") > 0 ? arguments["operations"].as<Names>() : Names();
 }
 
+PortfolioSelection selection_of(const cxxopts::ParseResult& arguments) { return {arguments, wanted_operations(arguments)}; }
+
 bool is_wanted(const PortfolioSelection& selection, const KnownPortfolio& one) {
   return std::ranges::all_of(filters_of(selection), [&](const Filter& filter) { return filter.fits(one); });
 }
@@ -86,7 +87,7 @@ Result<void> check_operations(const Names& names, Names known) {
 
 Result<std::vector<KnownPortfolio>> known_portfolios(const PortfolioSelection& selection, Store* store, std::size_t& unreadable) {
   std::vector<KnownPortfolio> all;
-  Names operations;
+  Names operations = selection.of_files;
   if (store != nullptr) {
     HONE_ASSIGN(const std::vector<StoredPortfolio> stored, store->portfolios());
     for (const StoredPortfolio& one : stored) {

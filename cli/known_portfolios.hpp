@@ -24,11 +24,14 @@ struct KnownPortfolio {
 void add_portfolio_selection(cxxopts::Options& options);
 /// What was named; nothing: all.
 std::vector<std::string> wanted_operations(const cxxopts::ParseResult& arguments);
-/// What is wanted of portfolios: `operations` are those that were named, or that files were named for.
+/// What is wanted of portfolios.
 struct PortfolioSelection {
   const cxxopts::ParseResult& arguments;
-  std::vector<std::string> operations;
+  std::vector<std::string> operations;     ///< those that were named, or that files were named for
+  std::vector<std::string> of_files = {};  ///< those of kernels in files: known, whether any portfolio is of them or not
 };
+/// As it was named, without files.
+PortfolioSelection selection_of(const cxxopts::ParseResult& arguments);
 /// Whether anything of these was given.
 bool selects(const PortfolioSelection& selection);
 bool is_wanted(const PortfolioSelection& selection, const KnownPortfolio& one);

@@ -147,7 +147,8 @@ Result<Output> remake(const cxxopts::ParseResult& arguments) {
   HONE_ASSIGN(const std::vector<StoredPortfolio> stored, store->portfolios());
   std::vector<std::string> known;
   std::ranges::transform(stored, std::back_inserter(known), [](const StoredPortfolio& one) { return one.key.operation; });
-  HONE_TRY(check_operations(wanted_operations(arguments), std::move(known)));
+  const PortfolioSelection selection = selection_of(arguments);
+  HONE_TRY(check_operations(selection.operations, std::move(known)));
   HONE_ASSIGN(const std::vector<DeviceInfo> devices, store->devices());
   Output output{Json{{"portfolios", Json::array()}, {"skipped", Json::array()}}, "", 0};
   std::vector<PortfolioKey> seen;
@@ -162,8 +163,7 @@ Result<Output> remake(const cxxopts::ParseResult& arguments) {
       return std::tie(key.operation, key.dtypes, key.device, key.range) ==
              std::tie(one.key.operation, one.key.dtypes, one.key.device, one.key.range);
     };
-    if (!is_wanted({arguments, wanted_operations(arguments)}, asked) || one.key.purpose != Purpose() || device == devices.end() ||
-        std::ranges::any_of(seen, is_same)) {
+    if (!is_wanted(selection, asked) || one.key.purpose != Purpose() || device == devices.end() || std::ranges::any_of(seen, is_same)) {
       continue;
     }
     seen.push_back(one.key);
@@ -225,7 +225,7 @@ int portfolios(int argc, char** argv) {
       return Error{ErrorCode::kInvalidArgument, "--add, --remake and --out are three things to do: one after the other"};
     }
     if (arguments.count("add") > 0) {
-      if (selects({arguments, wanted_operations(arguments)})) {
+      if (selects(selection_of(arguments))) {
         return Error{ErrorCode::kInvalidArgument,
                      "--add takes a file's portfolio as it is: leave out the operation, --dtype, --product, --range and --generation"};
       }
@@ -236,7 +236,7 @@ int portfolios(int argc, char** argv) {
     }
     HONE_ASSIGN(const std::unique_ptr<Store> store, open_existing_store(arguments));
     std::size_t unreadable = 0;
-    HONE_ASSIGN(std::vector<KnownPortfolio> all, known_portfolios({arguments, wanted_operations(arguments)}, store.get(), unreadable));
+    HONE_ASSIGN(std::vector<KnownPortfolio> all, known_portfolios(selection_of(arguments), store.get(), unreadable));
     return arguments.count("out") > 0 ? write_one(std::move(all), arguments["out"].as<std::string>()) : list(all, unreadable);
   });
 }

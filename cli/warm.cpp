@@ -137,7 +137,7 @@ Result<Output> warm_all(const cxxopts::ParseResult& arguments) {
   if (arguments.count("shape") > 0) {
     return warm_for(arguments, wanted, device);
   }
-  const PortfolioSelection selection{arguments, wanted.operations};
+  const PortfolioSelection selection{arguments, wanted.operations, names_of(wanted.own)};
   HONE_ASSIGN(const std::unique_ptr<Store> existing, open_existing_store(arguments));
   std::size_t unreadable = 0;
   HONE_ASSIGN(std::vector<KnownPortfolio> known, known_portfolios(selection, existing.get(), unreadable));

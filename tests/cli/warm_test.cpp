@@ -103,7 +103,7 @@ TEST_CASE("warm refuses a file that is not there, and one whose kernel has no po
   CHECK(missing.err.find("none.cu") != std::string::npos);
   const Ended none = warmed.warm({warmed.file("twice.cu")});
   CHECK(none.exit == 2);
-  CHECK(none.err.find("twice") != std::string::npos);
+  CHECK(none.err.find("no such portfolio: none is of twice") != std::string::npos);
 }
 
 }  // namespace hone::test
