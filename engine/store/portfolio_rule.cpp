@@ -228,35 +228,49 @@ PortfolioRule::Usual PortfolioRule::usual_at(const std::vector<Near>& near) cons
   return {usual + dots(known, covariances).first, usual + kUnknown};
 }
 
-/// The square of the distance of two launches at one shape.
-double PortfolioRule::apart(std::size_t member, const std::optional<Launch>& launch, const Cell& other) const {
-  double square = settings_.unlike * unlike_[member][other.member];
-  if (launch && other.launch) {
-    const double blocks = settings_.blocks * (launch->blocks - other.launch->blocks);
-    const double tail = settings_.tail * (launch->tail - other.launch->tail);
-    square += blocks * blocks + tail * tail;
+/// A measurement, where its point is among the nearest, and how far that is from the shape.
+struct PortfolioRule::Placed {
+  const Cell* cell = nullptr;
+  std::size_t near = 0;
+  double square = 0.0;
+};
+
+/// How far members are from measurements, apart from shapes.
+class PortfolioRule::Distances {
+ public:
+  Distances(const PortfolioRule& rule, const std::vector<Placed>& cells) : rule_(rule) {
+    for (const Placed& one : cells) {
+      const Launch launch = one.cell->launch.value_or(Launch());
+      members_.push_back(one.cell->member);
+      blocks_.push_back(static_cast<float>(rule.settings_.blocks * launch.blocks));
+      tails_.push_back(static_cast<float>(rule.settings_.tail * launch.tail));
+    }
   }
-  return square;
-}
+
+  /// Adds to squares, of the first measurements, those of the distances between members and between launches.
+  void add(std::size_t member, const std::optional<Launch>& launch, std::span<float> squares) const {
+    const Row& unlike = rule_.unlike_[member];
+    for (std::size_t i = 0; i < squares.size(); ++i) {
+      squares[i] += static_cast<float>(rule_.settings_.unlike * unlike[members_[i]]);
+    }
+    if (launch) {  // then all of its kernel have one, and others are infinitely far away
+      add_squares(squares, blocks_, static_cast<float>(rule_.settings_.blocks * launch->blocks));
+      add_squares(squares, tails_, static_cast<float>(rule_.settings_.tail * launch->tail));
+    }
+  }
+
+ private:
+  const PortfolioRule& rule_;
+  std::vector<std::size_t> members_;
+  std::vector<float> blocks_, tails_;  ///< in the units of distances; 0 where a launch is not known
+};
 
 /// What is known of some measurements around a shape: of a process that expects `otherwise` where it knows nothing.
 class PortfolioRule::Neighbourhood {
  public:
-  /// A measurement, where its point is among the nearest, and how far that is from the shape.
-  struct Placed {
-    const Cell* cell = nullptr;
-    std::size_t near = 0;
-    double square = 0.0;
-  };
-
   /// `cells`: of these points, in their order.
   Neighbourhood(const PortfolioRule& rule, const std::vector<Near>& near, std::vector<Placed> cells, double otherwise)
-      : rule_(rule),
-        cells_(std::move(cells)),
-        otherwise_(otherwise),
-        blocks_(of_launches(rule.settings_.blocks, &Launch::blocks)),
-        tails_(of_launches(rule.settings_.tail, &Launch::tail)),
-        factor_(factor(near)) {
+      : rule_(rule), cells_(std::move(cells)), distances_(rule, cells_), otherwise_(otherwise), factor_(factor(near)) {
     for (const Placed& one : cells_) {
       known_.push_back(static_cast<float>(one.cell->time - otherwise));
     }
@@ -285,19 +299,22 @@ class PortfolioRule::Neighbourhood {
   static std::vector<Placed> about(const PortfolioRule& rule, const std::vector<Near>& near, const std::vector<std::size_t>& members,
                                    const Launches& launches, std::size_t most) {
     std::vector<Placed> all;
-    std::vector<std::pair<double, std::size_t>> order;  // the square of the distance, place in `all`
     for (std::size_t i = 0; i < near.size(); ++i) {
       for (const Cell& cell : rule.cells_[near[i].point]) {
-        double square = kFar;
-        for (const std::size_t member : members) {
-          if (rule.unlike_[member][cell.member] < kFar) {
-            square = std::min(square, rule.apart(member, launches[member], cell));
-          }
-        }
-        if (square < kFar) {  // not of another kernel
-          order.emplace_back(near[i].square + square, all.size());
-          all.push_back({&cell, i, near[i].square});
-        }
+        all.push_back({&cell, i, near[i].square});
+      }
+    }
+    const Distances distances(rule, all);
+    std::vector<float> nearest(all.size(), std::numeric_limits<float>::infinity());
+    for (const std::size_t member : members) {
+      std::vector<float> squares = squares_of(all);
+      distances.add(member, launches[member], squares);
+      std::ranges::transform(nearest, squares, nearest.begin(), [](float one, float other) { return std::min(one, other); });
+    }
+    std::vector<std::pair<float, std::size_t>> order;  // the square of the distance, place in `all`
+    for (std::size_t place = 0; place < all.size(); ++place) {
+      if (std::isfinite(nearest[place])) {  // not of another kernel
+        order.emplace_back(nearest[place], place);
       }
     }
     std::sort(order.begin(), order.end());
@@ -322,10 +339,10 @@ class PortfolioRule::Neighbourhood {
 
   /// Of members, each with its launch at the shape.
   [[nodiscard]] std::vector<Expected> expect(const std::vector<std::size_t>& members, const Launches& launches) const {
-    std::vector<std::vector<float>> covariances(members.size(), std::vector<float>(cells_.size()));
+    std::vector<std::vector<float>> covariances(members.size());
     for (std::size_t i = 0; i < members.size(); ++i) {
-      std::ranges::transform(cells_, covariances[i].begin(), [](const Placed& one) { return static_cast<float>(one.square); });
-      add_apart(members[i], launches[members[i]], covariances[i]);
+      covariances[i] = squares_of(cells_);
+      distances_.add(members[i], launches[members[i]], covariances[i]);
       to_covariances(covariances[i]);
     }
     factor_.solve_lower(covariances);
@@ -338,6 +355,15 @@ class PortfolioRule::Neighbourhood {
   }
 
  private:
+  /// Of the distances between their shapes and this one.
+  static std::vector<float> squares_of(const std::vector<Placed>& cells) {
+    std::vector<float> squares;
+    for (const Placed& one : cells) {
+      squares.push_back(static_cast<float>(one.square));
+    }
+    return squares;
+  }
+
   /// The distances between points are computed once for each pair of those.
   [[nodiscard]] Cholesky factor(const std::vector<Near>& near) const {
     std::vector<std::size_t> point_of, points;  // of each cell a place in `points`
@@ -358,34 +384,14 @@ class PortfolioRule::Neighbourhood {
       for (std::size_t k = 0; k < i; ++k) {
         squares[k] = from[point_of[k]];
       }
-      add_apart(cells_[i].cell->member, cells_[i].cell->launch, squares);
+      distances_.add(cells_[i].cell->member, cells_[i].cell->launch, squares);
     });
-  }
-
-  [[nodiscard]] std::vector<float> of_launches(double weight, double Launch::*coordinate) const {
-    std::vector<float> all;
-    for (const Placed& one : cells_) {
-      all.push_back(one.cell->launch ? static_cast<float>(weight * (*one.cell->launch).*coordinate) : 0.0F);
-    }
-    return all;
-  }
-
-  /// Adds to squares of the distances between shapes, of the first cells, those of the members and of their launches.
-  void add_apart(std::size_t member, const std::optional<Launch>& launch, std::span<float> squares) const {
-    const Row& unlike = rule_.unlike_[member];
-    for (std::size_t k = 0; k < squares.size(); ++k) {
-      squares[k] += static_cast<float>(rule_.settings_.unlike * unlike[cells_[k].cell->member]);
-    }
-    if (launch) {  // then all of its kernel have one, and others are infinitely far away
-      add_squares(squares, blocks_, static_cast<float>(rule_.settings_.blocks * launch->blocks));
-      add_squares(squares, tails_, static_cast<float>(rule_.settings_.tail * launch->tail));
-    }
   }
 
   const PortfolioRule& rule_;
   std::vector<Placed> cells_;  ///< the nearest first
+  Distances distances_;
   double otherwise_;
-  std::vector<float> blocks_, tails_;  ///< of each cell, in the units of distances; 0 where its launch is not known
   Cholesky factor_;
   std::vector<float> known_;
 };

@@ -87,12 +87,13 @@ class PortfolioRule {
   void sort_by_wanted(std::vector<Opinion>& opinions) const;
   void look_again(std::vector<Opinion>& all, const std::vector<Near>& far, const Launches& launches,
                   const std::vector<bool>& may_be_chosen) const;
-  [[nodiscard]] double apart(std::size_t member, const std::optional<Launch>& launch, const Cell& other) const;
   /// What to expect at a shape, before more is known: of the best, and of any member.
   struct Usual {
     double best = 0.0, member = 0.0;
   };
   [[nodiscard]] Usual usual_at(const std::vector<Near>& near) const;
+  struct Placed;
+  class Distances;
   class Neighbourhood;
   /// Of these members, from at most so many measurements; `launches`: everyone's. The doubt is that of a process of deviation 1.
   [[nodiscard]] std::vector<Opinion> opinions(const std::vector<Near>& near, const std::vector<std::size_t>& members,
