@@ -143,6 +143,30 @@ TEST_CASE("sums are in one order, whatever the host computes at once") {
   factor.solve_lower(alone);
   const float pivot = std::sqrt(2.0F - sum_in_order(last, last, kRows - 1));
   CHECK(alone.back() == (x.back() - sum_in_order(last, x, kRows - 1)) * (1.0F / pivot));
+  // Four at once: what is before the last eight as a sum, then what is among them one by one.
+  std::vector<std::vector<float>> four;
+  for (int i = 0; i < 4; ++i) {
+    four.push_back(drawn(kRows, random));
+  }
+  std::vector<float> expected;
+  for (const std::vector<float>& one : four) {
+    float left = one.back() - sum_in_order(last, one, kRows - 8);
+    for (std::size_t k = kRows - 8; k + 1 < kRows; ++k) {
+      const float product = last[k] * one[k];
+      left = left - product;
+    }
+    expected.push_back(left * (1.0F / pivot));
+  }
+  factor.solve_lower(four);
+  for (std::size_t i = 0; i < four.size(); ++i) {
+    CHECK(four[i].back() == expected[i]);
+  }
+  std::vector<float> squares = x;
+  add_squares(squares, last, 0.5F);
+  for (std::size_t i = 0; i < kRows; ++i) {
+    const float apart = last[i] - 0.5F, square = apart * apart;
+    CHECK(squares[i] == x[i] + square);
+  }
 }
 
 }  // namespace hone
