@@ -43,7 +43,7 @@ def config_text(config):
 class Hone:
     def __init__(self, path, store, device, sources, deadline):
         self.path, self.store, self.device, self.sources, self.deadline = path, str(store), device, pathlib.Path(sources), deadline
-        self._fields = {}
+        self._fields, self._operations = {}, {}
 
     def call(self, arguments, timeout_s):
         command = [self.path, *arguments, "--json"]
@@ -77,7 +77,9 @@ class Hone:
 
     def problem_fields(self, kernels):
         """The fields of the problem of each of these kernels that there is."""
-        self._builtin = {kernel["name"] for kernel in self.call(["kernels"], 30.0)["kernels"]}
+        known = self.call(["kernels"], 30.0)
+        self._builtin = {kernel["name"] for kernel in known["kernels"]}
+        self._operations = {each["kernel"]: one["operation"] for one in known["operations"] for each in one["implementations"]}
         for kernel in kernels:
             if kernel not in self._builtin and self._name(kernel) == kernel:
                 continue
@@ -88,9 +90,11 @@ class Hone:
         return self._fields
 
     def _problem(self, kernel, case):
+        return [self._name(kernel), *self._shape(kernel, case), "--store", self.store]
+
+    def _shape(self, kernel, case):
         shape = {field: case.shape[field] for field in self._fields[kernel] if field in case.shape}
-        return [self._name(kernel), "--dtype", case.hone_dtype, "--shape", ",".join(f"{field}={extent}" for field, extent in shape.items()),
-                "--store", self.store]
+        return ["--dtype", case.hone_dtype, "--shape", ",".join(f"{field}={extent}" for field, extent in shape.items())]
 
     def tune(self, kernel, case, budget, seed):
         command = ["tune", *self._problem(kernel, case), "--device", self.device, "--budget", budget, "--seed", str(seed)]
@@ -110,4 +114,10 @@ class Hone:
         command = ["export", *self._problem(kernel, case), "--out", str(folder), *(["--arch", arch] if arch else ["--device", self.device])]
         if config is not None:
             command += ["--config", config if isinstance(config, str) else config_text(config)]
+        return self.call(command, 120.0)["file"]
+
+    def export_untuned(self, kernel, case, folder):
+        """Path of the plan of what the kernel's operation is served with where nothing was tuned: the choice of a portfolio."""
+        command = ["export", self._operations.get(kernel, self._name(kernel)), *self._shape(kernel, case),
+                   "--store", str(pathlib.Path(folder) / "nothing.db"), "--out", str(folder), "--device", self.device]
         return self.call(command, 120.0)["file"]

@@ -10,6 +10,7 @@ from vendor import cases, contenders, timing, works
 EPSILONS = {"f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7, "f64": 2.0**-52}
 WEIGHTS = dict.fromkeys(cases.ATTENTION_FP8, 2.0**-5)  # works that round what they multiply, and by how much in the mean at most
 LOSS_ROUNDS, ESTIMATE_ROUNDS = 30, 10
+UNTUNED = "Hone untuned"
 
 
 def precision(case):
@@ -48,6 +49,10 @@ class Row:
     def exported(self, kernel, case, config, folder):
         return contenders.Exported(self.hone.export(kernel, case, config, self.options.scratch / folder))
 
+    def untuned(self):
+        kernel = next(iter(self.tuned[self.case.name]))
+        return contenders.Exported(self.hone.export_untuned(kernel, self.case, self.options.scratch / "untuned"))
+
     def run(self):
         inputs = works.make_inputs(self.case)
         hones = {}
@@ -55,6 +60,7 @@ class Row:
             for name, config in ((ours(kernel), report["config"]), (default_of(kernel), report["default_config"])):
                 export = functools.partial(self.exported, kernel, self.case, config, name)
                 hones[name] = self.attempt(name, export)
+        hones[UNTUNED] = self.attempt(UNTUNED, self.untuned)
         hones = {name: contender for name, contender in hones.items() if contender is not None}
         theirs, self.result["max_autotune_seconds"] = contenders.existing(self.case, inputs, self.options.compile_limit, self.notes)
         everybody = {**hones, **theirs}
@@ -116,9 +122,10 @@ class Row:
         if not winners or not rivals:
             raise RuntimeError("nothing to compare: " + "; ".join(self.notes))
         best, rival = min(winners, key=us.get), min(rivals, key=us.get)
+        kernel = best.removeprefix("Hone ")
         allowed = 2 * min(errors[name] for name in rivals) + 2 * precision(self.case)
         self.result |= {
-            "kernel": best.removeprefix("Hone "), "hone_us": us[best], "default_us": us.get(f"{best} default"),
+            "kernel": kernel, "hone_us": us[best], "default_us": us.get(default_of(kernel)), "untuned_us": us.get(UNTUNED),
             "best_existing": rival, "best_existing_us": us[rival], "ratio": us[rival] / us[best],
             "hone_error": errors[best], "existing_error": errors[rival], "right": errors[best] <= allowed,
             "gbytes_per_second": self.case.bytes / us[best] * 1e-3, "tflops": self.case.flops / us[best] * 1e-6,

@@ -51,9 +51,11 @@ def main_row(document, row):
 
 def gain_row(row):
     report = row["hone"][row["kernel"]]
+    untuned_us = row.get("untuned_us")
     gain = row["default_us"] / row["hone_us"] if row["default_us"] else None
-    return [row["case"].replace(":", " "), row["kernel"], number(row["default_us"], ".2f"), number(row["hone_us"], ".2f"),
-            number(gain, ".2f"), str(report["valid"]), str(report["trials"]),
+    over_untuned = untuned_us / row["hone_us"] if untuned_us else None
+    return [row["case"].replace(":", " "), row["kernel"], number(row["default_us"], ".2f"), number(untuned_us, ".2f"), number(row["hone_us"], ".2f"),
+            number(gain, ".2f"), number(over_untuned, ".2f"), str(report["valid"]), str(report["trials"]),
             number(report["seconds"], ".1f"), number(row["max_autotune_seconds"], ".1f")]
 
 
@@ -104,7 +106,7 @@ def markdown(document):
     if ratios:
         lines += ["", f"Geometric mean of the ratios over {len(ratios)} cases: {statistics.geometric_mean(ratios):.3f}."]
     lines += ["", "## What tuning gains, and what it takes", ""]
-    header = ["case", "kernel", "default us", "best us", "gain", "configurations", "trials", "tuning s", "max-autotune s"]
+    header = ["case", "kernel", "default us", "untuned us", "best us", "gain", "over untuned", "configurations", "trials", "tuning s", "max-autotune s"]
     lines += table(header, [gain_row(row) for row in rows])
     losses = loss_tables(rows)
     if losses:
