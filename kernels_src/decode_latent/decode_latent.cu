@@ -22,7 +22,7 @@ struct Problem {
 struct Config {
   TUNE(4, 8) int warps = 8;      // of a block
   TUNE(16, 32, 64) int wm = 16;  // rows of q of a block: they share what is loaded
-  TUNE(32, 64) int bn = 64;      // keys of a step, all in one page
+  TUNE(32, 64) int bn = 64;      // keys of a step
   TUNE(2, 3, 4) int stages = 2;  // steps in shared memory
   TUNE(1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128)
   int split = 1;                 // parts of the longest sequence: more blocks, and a second pass
@@ -54,7 +54,6 @@ constexpr bool valid(Problem p, Config c, Device d) {
   if (p.latent % 64 != 0 || p.rope % 64 != 0) return false;                      // lines of whole runs of 128 bytes
   if (p.latent % (c.warps * 16) != 0) return false;                              // columns of a warp
   if (c.bn % (c.warps * 8) != 0) return false;                                   // keys of a warp
-  if (p.page < p.longest && p.page % c.bn != 0) return false;                    // the keys of a step lie in one page
   if (c.residency * threads_of(c) > d.threads_per_multiprocessor) return false;  // the device's limit
   if (shared_bytes(p, c) > d.shared_memory_per_block) return false;              // the device's limit
   return c.split == 1 || (c.split - 1) * part_keys(p, c) < p.longest;            // a part without keys
@@ -143,7 +142,9 @@ TOLERANCE(out, .absolute = 0.01, .relative = 0.006) void decode_latent_reference
 SHAPES({.sequences = 3, .heads = 5, .longest = 100, .varied = 90, .page = 64},
        {.sequences = 2, .heads = 3, .queries = 5, .longest = 130, .page = 130},
        {.sequences = 1, .heads = 20, .queries = 2, .longest = 200, .varied = 20, .page = 64},
-       {.sequences = 2, .heads = 1, .longest = 760, .varied = 90, .page = 64});
+       {.sequences = 2, .heads = 1, .longest = 760, .varied = 90, .page = 64},
+       {.sequences = 2, .heads = 3, .longest = 150, .varied = 50, .page = 16},
+       {.sequences = 1, .heads = 2, .queries = 3, .longest = 200, .page = 48});
 
 #include "part.h"
 

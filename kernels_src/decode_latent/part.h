@@ -44,12 +44,27 @@ struct Block {
       copy_word<false>(shared() + place_in_lines(row, word), inside ? from : q, inside);
     }
   }
-  /// Starts copying the step of keys from `key` on, which lie in one page; those from `end` on are zero.
-  HONE_DEVICE void start(const T* cache, unsigned to, long page, int key, int end) const {
-    const T* const from = cache + (page * p.page + key % (int)p.page) * kLineOfCache;
+  /// Starts copying the step of keys from `key` on, whose page is `page`; those from `end` on are zero.
+  HONE_DEVICE void start(const T* cache, const i32* table, unsigned to, long page, int key, int end) const {
+    const int page_keys = (int)p.page, first = key % page_keys;
+    if (first + c.bn > page_keys && page_keys < (int)p.longest) {
+      start_across_pages(cache, table, to, key, end);
+      return;
+    }
+    const T* const from = cache + (page * p.page + first) * kLineOfCache;
     for (int i = (int)threadIdx.x; i < c.bn * kWords; i += threads_of(c)) {
       const int line = i / kWords, word = i % kWords;
       copy_word<false>(to + place_in_lines(line, word), from + i * 8, key + line < end);
+    }
+  }
+  /// The same, for keys of several pages.
+  HONE_DEVICE void start_across_pages(const T* cache, const i32* table, unsigned to, int key, int end) const {
+    const int page_keys = (int)p.page;
+#pragma unroll 1
+    for (int i = (int)threadIdx.x; i < c.bn * kWords; i += threads_of(c)) {
+      const int line = i / kWords, word = i % kWords, place = min_of(key + line, end - 1);
+      const T* const from = cache + ((long)table[place / page_keys] * page_keys + place % page_keys) * kLineOfCache;
+      copy_word<false>(to + place_in_lines(line, word), from + word * 8, key + line < end);
     }
   }
 
@@ -61,7 +76,7 @@ struct Block {
       if (n < count) {
         const long here = page;
         if (n + 1 < count) page = table[(first + (n + 1) * c.bn) / (int)p.page];
-        start(cache, stage(n % c.stages), here, first + n * c.bn, end);
+        start(cache, table, stage(n % c.stages), here, first + n * c.bn, end);
       }
       cp_async_commit_group();
     };

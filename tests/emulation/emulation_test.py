@@ -90,11 +90,13 @@ class Emulated(unittest.TestCase):
     def test_decode_over_a_latent_cache_by_warps(self):
         shape = "sequences=2,heads=3,queries=2,longest=70,page=32,latent=64,varied=50"
         self.check("decode_latent", "bf16", shape, "warps=4,bn=32,split=2")
+        self.check("decode_latent", "bf16", shape.replace("page=32", "page=16"), "warps=4,bn=32,split=2")  # two pages in a step
 
     @takes_long
     def test_other_decode_over_a_latent_cache_by_warps(self):
         self.check("decode_latent", "f16", "sequences=1,heads=20,longest=45,page=45,latent=128,rope=0", "warps=8,bn=64,wm=32")
         self.check("decode_latent", "bf16", "sequences=1,heads=2,longest=130,page=64", "warps=8,bn=64,stages=2,split=3")
+        self.check("decode_latent", "bf16", "sequences=1,heads=2,longest=190,page=48,latent=64", "warps=4,bn=64,split=2")  # steps across pages
 
     def test_decode_over_8_bit_floats_by_warps(self):
         for head, config in ((64, "warps=2,wm=32"), (128, "warps=2,bn=32,held=true,split=2"), (256, "warps=1,stages=2")):
