@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -26,7 +27,11 @@ constexpr double kElsewhere = 0.2;
 // (docs/results/untuned-h200-2026-11-28.md), of fifteen problems.
 constexpr double kOfSimilar = 0.1, kOfDifference = 0.1;
 constexpr double kMostDifference = 2.0;  // of similar problems
-constexpr double kNear = 1.0;            // a factor of 2 outside of its range, a portfolio still says more than one record would
+
+/// How far a choice of theirs may be behind: one that few members are legal for can be further behind than what less similar problems say.
+/// Logarithms.
+double behind(double slowdown, double difference) { return slowdown + kOfDifference * difference; }
+constexpr double kNear = 1.0;  // a factor of 2 outside of its range, a portfolio still says more than one record would
 
 /// Of a kernel whose code has changed since; empty if there is none.
 std::string changed(const Portfolio& portfolio, std::span<const Implementation> implementations) {
@@ -269,15 +274,23 @@ Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& ope
     request.withdrawn.push_back(std::move(own));
   }
   std::optional<PortfolioPick> picked;
+  double least_behind = 0.0, last_difference = 0.0;  // of what was picked
   HONE_TRY(visit_all(key, request, store, why, [&](const LoadedPortfolio& from, std::optional<std::int64_t> generation) {
-    picked = pick(from, request);
-    if (picked) {
-      picked->prediction.generation = generation.value_or(0);
-      picked->prediction.shipped = !generation;
-      const bool is_elsewhere = !generation && from.portfolio().product != key.device;
-      picked->prediction.doubt = std::hypot(picked->prediction.doubt, is_elsewhere ? kElsewhere : 0.0);
+    const double difference = request.difference(from.portfolio());
+    if (picked && ((!generation && !picked->prediction.shipped) || behind(0.0, difference) >= least_behind)) {
+      return true;  // what is in the store comes first, and others differ more
     }
-    return picked.has_value();
+    std::optional<PortfolioPick> own = picked && difference == last_difference ? std::nullopt : pick(from, request);
+    if (own && (!picked || behind(std::log(own->prediction.slowdown), difference) < least_behind)) {
+      const bool is_elsewhere = !generation && from.portfolio().product != key.device;
+      own->prediction.generation = generation.value_or(0);
+      own->prediction.shipped = !generation;
+      own->prediction.doubt = std::hypot(own->prediction.doubt, is_elsewhere ? kElsewhere : 0.0);
+      least_behind = behind(std::log(own->prediction.slowdown), difference);
+      last_difference = difference;
+      picked = std::move(own);
+    }
+    return picked && match == Match::kSame;
   }));
   return picked;
 }
@@ -287,10 +300,13 @@ Result<std::vector<Portfolio>> portfolios_for(const std::string& operation, std:
   LookupRequest request{implementations, device, Match::kSame, &given};
   const PortfolioKey key = portfolio_key(operation, request.dtypes(), device);
   std::vector<Portfolio> all;
+  double last_difference = 0.0;
   const auto add = [&](const LoadedPortfolio& from, std::optional<std::int64_t>) {
-    // Without those for similar problems in whose place another one serves wherever they could.
-    const bool is_hidden = request.match == Match::kSimilar &&
+    // Without those for similar problems in whose place another one, for problems that differ as much, serves wherever they could.
+    const double difference = request.difference(from.portfolio());
+    const bool is_hidden = request.match == Match::kSimilar && difference == last_difference &&
                            std::ranges::any_of(all, [&](const Portfolio& before) { return covers(before.range, from.portfolio().range); });
+    last_difference = difference;
     if (!is_hidden) {
       all.push_back(from.portfolio());
     }
@@ -304,7 +320,7 @@ Result<std::vector<Portfolio>> portfolios_for(const std::string& operation, std:
   return all;
 }
 
-/// For such problems, or where there are none for those that differ least.
+/// For such problems, or where there are none those for similar ones.
 void read_shipped_portfolios(const KernelSpec& spec, const Problem& like, const DeviceInfo& device) {
   const Implementation only{&spec, like};
   const LookupRequest request{{&only, 1}, device};
@@ -315,8 +331,8 @@ void read_shipped_portfolios(const KernelSpec& spec, const Problem& like, const 
   });
   const auto nearest = std::ranges::min_element(groups, {}, difference_of);
   for (const ShippedGroup& group : groups) {
-    const bool is_nearest = difference_of(group) == difference_of(*nearest);
-    const std::vector<Loaded> all = is_nearest ? loaded(group) : std::vector<Loaded>();
+    const bool may_serve = difference_of(*nearest) > 0.0 || difference_of(group) == 0.0;
+    const std::vector<Loaded> all = may_serve ? loaded(group) : std::vector<Loaded>();
     (void)(all.empty() ? nullptr : &together(all)->rule());
   }
 }
@@ -330,26 +346,38 @@ std::vector<Configuration> shipped_proposals(const KernelSpec& spec, const Probl
   std::erase_if(asked,
                 [&](const ShippedPortfolio* one) { return difference_of(one) > kMostDifference || !request.has_members(one->head()); });
   std::ranges::stable_sort(asked, {}, difference_of);
-  std::vector<Configuration> all;
-  double level = 0.0;  // of what was found
+  // The proposals of those that differ as much as one another, and how far the best of these is behind.
+  struct Level {
+    double difference = 0.0, behind = std::numeric_limits<double>::infinity();
+    std::vector<Configuration> proposals = {};
+  };
+  Level best, level;
   for (const ShippedPortfolio* const one : asked) {
-    const bool is_enough = all.size() == most || (!all.empty() && difference_of(one) > level);
-    if (is_enough || !one->loaded() || (*one->loaded())->portfolio().points.empty()) {
+    if (difference_of(one) > level.difference) {
+      if (level.behind < best.behind) {
+        best = std::move(level);
+      }
+      level = {.difference = difference_of(one)};
+    }
+    if (behind(0.0, level.difference) >= best.behind) {
+      break;  // what differs more is further behind
+    }
+    if (level.proposals.size() == most || !one->loaded() || (*one->loaded())->portfolio().points.empty()) {
       continue;
     }
-    level = difference_of(one);
     const LoadedPortfolio& shipped = **one->loaded();
     const MemberLaunches launches = launches_of(shipped, only, device);
     const std::shared_ptr<const MemberConfigurations> configurations = shipped.configurations(spec);
     for (const Opinion& opinion : shipped.rule().rank(ordered_as(shipped.portfolio().range, problem.shape), launches)) {
       const std::optional<Configuration>& configuration = (*configurations)[opinion.member];
-      if (all.size() < most && configuration && wanted(*configuration) && valid_for(spec, problem, device, *configuration) &&
-          std::ranges::find(all, *configuration) == all.end()) {
-        all.push_back(*configuration);
+      if (level.proposals.size() < most && configuration && wanted(*configuration) && valid_for(spec, problem, device, *configuration) &&
+          std::ranges::find(level.proposals, *configuration) == level.proposals.end()) {
+        level.behind = std::min(level.behind, behind(opinion.slowdown, level.difference));
+        level.proposals.push_back(*configuration);
       }
     }
   }
-  return all;
+  return (level.behind < best.behind ? level : best).proposals;
 }
 
 }  // namespace hone

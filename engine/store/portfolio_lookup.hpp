@@ -38,15 +38,16 @@ enum class Match { kSame, kSimilar };
 /// The legal member that the rule expects to be fastest and that was not withdrawn from the problem; of the newest portfolio in whose range
 /// the problem lies, else of the nearest within a factor of 2; of those that came with Hone one made on this product, else on another of
 /// its architecture, that whose name begins with most of the same words, with what was measured on others of it. Of those for similar
-/// problems that which differs least. Nothing where there is none, and `why` says why one that there is was passed over: it was made of
-/// another version of a kernel. `store` may be null. Errors: the store fails.
+/// problems that which differs least, unless its choice is expected to be further behind than that of another. Nothing where there is none,
+/// and `why` says why one that there is was passed over: it was made of another version of a kernel. `store` may be null. Errors: the store
+/// fails.
 Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& operation, std::span<const Implementation> implementations,
                                                           const DeviceInfo& device, Store* store, const Lookup& lookup, Match match,
                                                           std::string& why);
 
 /// All portfolios whose members a program may need for problems like these: of the same dtypes and exact fields, or where none is for those
-/// of similar ones, in the order in which they serve; without those whose range the `given` extents do not fit, and those for which others
-/// serve wherever they could. `store` and `why` as above. Errors: the store fails.
+/// of similar ones, in the order in which they are asked; without those whose range the `given` extents do not fit, and those for which
+/// others that differ as much serve wherever they could. `store` and `why` as above. Errors: the store fails.
 Result<std::vector<Portfolio>> portfolios_for(const std::string& operation, std::span<const Implementation> implementations,
                                               const Shape& given, const DeviceInfo& device, Store* store, std::string& why);
 
@@ -56,8 +57,8 @@ Result<std::vector<Portfolio>> portfolios_for(const std::string& operation, std:
 void read_shipped_portfolios(const KernelSpec& spec, const Problem& like, const DeviceInfo& device);
 
 /// The legal members of kernel `spec`, of any portfolio that came with Hone for this product or other ones, what is named most like it
-/// first: of each the best expected first, at most `most`, and only those that are `wanted`. Where none for such problems has any, of those
-/// for similar ones. What a search of a problem begins with.
+/// first: of each the best expected first, at most `most`, and only those that are `wanted`. Where none for such problems has any, or all
+/// that they have are expected to be far behind, of those for similar ones. What a search of a problem begins with.
 std::vector<Configuration> shipped_proposals(
     const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, std::size_t most,
     const std::function<bool(const Configuration&)>& wanted = [](const Configuration&) { return true; });

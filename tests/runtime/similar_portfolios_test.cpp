@@ -101,7 +101,7 @@ TEST_CASE("proposals that are wanted come from similar problems where all that i
 TEST_CASE("of a store's portfolios that for the most similar problems serves where none is for such") {
   PortfolioFixture fixture;
   const KernelSpec& spec = *find_builtin_kernel("gemm").value();
-  const auto put = [&](const char* range, const std::string& configuration) {
+  const auto put = [&](const char* range, const std::string& configuration, double slowdown = 1.0) {
     Portfolio made = fixture.made;
     made.operation = "gemm";
     made.dtypes = "f32";
@@ -114,7 +114,7 @@ TEST_CASE("of a store's portfolios that for the most similar problems serves whe
       for (const RangeAxis& axis : made.range.axes) {
         shape.emplace_back(axis.name, axis.varies() ? m : axis.least());
       }
-      made.points.push_back({shape, 5.0, 5.0, test::cells({1.0})});
+      made.points.push_back({shape, 5.0, 5.0, test::cells({slowdown})});
     }
     PortfolioKey key = portfolio_key("gemm", DType::kF32, fixture.device);
     key.range = range;
@@ -145,6 +145,14 @@ TEST_CASE("of a store's portfolios that for the most similar problems serves whe
   CHECK(configuration(chosen(2, 3)) == second);
   CHECK(configuration(chosen(4, 1)) == second);  // a factor of two, not of four
   CHECK(chosen(4, 3)->prediction.made_for == "layout=2, activation=1");
+
+  // One that is expected to be far behind does not keep what differs a little more from serving, one that is a little behind does.
+  put("m=1..1024,n=64,k=64", first, 1.02);
+  CHECK(chosen(1, 3)->prediction.made_for == "activation=1");
+  put("m=1..1024,n=64,k=64", first, 1.5);
+  CHECK(configuration(chosen(1, 3)) == second);
+  CHECK(chosen(1, 3)->prediction.made_for == "layout=2, activation=1");
+  CHECK(configuration(chosen(1, 1)) == first);
 }
 
 TEST_CASE("what similar problems say counts only for kernels that come with Hone, and not under a purpose") {
