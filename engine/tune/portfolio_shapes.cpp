@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "engine/space/hashing.hpp"
@@ -26,6 +27,7 @@ constexpr std::uint64_t kOthers = 1 << 20;  // of the sequence of shapes, where 
 constexpr std::uint64_t kLargeShare = 3;    // one in so many is drawn from the range's large end
 constexpr std::uint64_t kNarrowShare = 4;   // one in so many is small in one extent, and large and round in the others,
 constexpr std::uint64_t kLargestOf = 4;     // which are the largest of so many draws
+constexpr std::uint64_t kAlikeShare = 5;    // one in so many has extents alike that are alike by default
 
 /// Whether it has extents between those that are named: named ones are all alike.
 bool has_span(const RangeAxis& axis) {
@@ -34,6 +36,10 @@ bool has_span(const RangeAxis& axis) {
 
 std::size_t spans_of(const ShapeRange& range) { return static_cast<std::size_t>(std::ranges::count_if(range.axes, has_span)); }
 
+bool allows(const RangeAxis& axis, std::int64_t extent) {
+  return std::ranges::any_of(axis.parts, [extent](const RangeAxis::Part& part) { return part.least <= extent && extent <= part.most; });
+}
+
 /// Rounded down to few significant bits: a multiple of the largest power of two up to an eighth of it, or of 128. An extent that is named,
 /// or for which the axis has no such value, stays.
 std::int64_t rounded(const RangeAxis& axis, std::int64_t extent) {
@@ -41,9 +47,32 @@ std::int64_t rounded(const RangeAxis& axis, std::int64_t extent) {
   const auto eighth = static_cast<std::uint64_t>(std::max(kFineness, extent) / kFineness);
   const std::int64_t round = extent - extent % std::min(kMostStep, static_cast<std::int64_t>(std::bit_floor(eighth)));
   const bool is_named = std::ranges::find(axis.parts, RangeAxis::Part{extent, extent}) != axis.parts.end();
-  const bool is_allowed =
-      std::ranges::any_of(axis.parts, [round](const RangeAxis::Part& part) { return part.least <= round && round <= part.most; });
-  return is_named || !is_allowed ? extent : round;
+  return is_named || !allows(axis, round) ? extent : round;
+}
+
+/// Extents that a problem has alike by default, as queries and keys, or rows and columns, become the largest of them that all may be.
+/// Nothing where no two are.
+std::optional<Shape> alike(Shape shape, const ShapeRange& range, const std::vector<ProblemField>& fields) {
+  std::map<std::int64_t, std::vector<std::size_t>> by_default;
+  for (const ProblemField& field : fields) {
+    const auto axis = std::ranges::find(range.axes, field.name, &RangeAxis::name);
+    if (axis != range.axes.end() && has_span(*axis)) {
+      by_default[field.default_value].push_back(static_cast<std::size_t>(axis - range.axes.begin()));
+    }
+  }
+  std::erase_if(by_default, [](const auto& group) { return group.second.size() < 2; });
+  for (const auto& [value, places] : by_default) {
+    std::int64_t largest = 0;
+    for (const std::size_t from : places) {
+      const std::int64_t extent = shape[from].second;
+      const bool all_may = std::ranges::all_of(places, [&](std::size_t place) { return allows(range.axes[place], extent); });
+      largest = all_may ? std::max(largest, extent) : largest;
+    }
+    for (const std::size_t place : places) {
+      shape[place].second = largest == 0 ? shape[place].second : largest;
+    }
+  }
+  return by_default.empty() ? std::nullopt : std::optional(std::move(shape));
 }
 
 /// Each extent becomes the larger one.
@@ -162,12 +191,17 @@ bool PortfolioShapes::may_be_legal(const Problem& problem) const {
 
 /// Evenly in log space hardly a shape has three large extents, and applications spend their time at those: every third one has of each
 /// extent the larger one of two. Hardly any has one row and all else large and a multiple of 64, where models decode: every fourth one is
-/// narrow.
+/// narrow. Queries and keys drawn apart are hardly ever as many, where models read a text: every fifth one has such extents alike.
 Shape PortfolioShapes::next_of_sequence() {
   const std::uint64_t index = drawn_++;
   Shape shape = draw(request_.range, index);
   if (drawn_ % kNarrowShare == 0 && spans_of(request_.range) > 1) {
     return narrowed(shape, index / kNarrowShare);
+  }
+  if (drawn_ % kAlikeShare == 0) {
+    if (std::optional<Shape> of_alike = alike(shape, request_.range, request_.operation->definition->problem)) {
+      return *std::move(of_alike);
+    }
   }
   if (drawn_ % kLargeShare == 0) {
     enlarge(shape, request_.range, draw(request_.range, index / kLargeShare + kOthers));

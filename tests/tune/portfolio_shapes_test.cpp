@@ -89,6 +89,23 @@ TEST_CASE("narrow shapes are drawn, of one small extent and others that are larg
   CHECK(ragged > 300);
 }
 
+TEST_CASE("extents that are alike by default often are, where all may be so large") {
+  RangeOf range("batch=1,heads=1,group=1,queries=1..512,keys=16..4096,head=64,causal=1", "attention");
+  range.request.most_bytes = 1e12;
+  PortfolioShapes shapes(range.request);
+  shapes.note_time({{"batch", 1}, {"heads", 1}, {"group", 1}, {"queries", 4096}, {"keys", 4096}, {"head", 64}, {"causal", 1}}, 1.0);
+  int same = 0;
+  constexpr int kShapes = 100;
+  for (int i = 0; i < kShapes; ++i) {
+    const Shape shape = shapes.next_surveyed(kSession, range.measured).value();
+    const auto extent = [&](const char* name) { return std::ranges::find(shape, name, &Shape::value_type::first)->second; };
+    CHECK(extent("queries") <= 512);
+    same += extent("queries") == extent("keys") ? 1 : 0;
+  }
+  CHECK(same >= kShapes / 6);
+  CHECK(same <= kShapes / 2);
+}
+
 TEST_CASE("values that are named stay as they were drawn, all alike") {
   RangeOf range("m=1..4096,n=512|1500,k=512|1500", "matmul");
   PortfolioShapes shapes(range.request);
