@@ -33,6 +33,7 @@ matmul bf16 matmul.bf16.weights 250 m=1..16384,n=16..16384,k=16..16384,layout=2
 matmul f32 matmul.f32 150 m=1..8192,n=16..16384,k=16..16384
 attention bf16 attention.bf16 300 batch=1..64,heads=1..64,group=1|4|8,queries=1..16384,keys=16..16384
 attention bf16 attention.bf16.head64 240 batch=1..64,heads=1..64,group=1|4|8,queries=1..16384,keys=16..16384,head=64
+attention bf16 attention.bf16.head256 240 batch=1..64,heads=1..64,group=1|4|8,queries=1..16384,keys=16..16384,head=256
 attention bf16 attention.bf16.full 240 batch=1..64,heads=1..64,group=1|4|8,queries=1..16384,keys=16..16384,causal=0
 attention bf16 attention.bf16.packed 120 batch=1..64,heads=1..32,group=1|4|8,queries=64..32768,keys=64..32768,packed=1,varied=50
 attention_fp8 bf16 attention_fp8.bf16 150 batch=1..64,heads=1..64,group=1|4|8,queries=1..16384,keys=16..16384
