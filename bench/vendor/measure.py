@@ -65,7 +65,7 @@ class Row:
         theirs, self.result["max_autotune_seconds"] = contenders.existing(self.case, inputs, self.options.compile_limit, self.notes)
         everybody = {**hones, **theirs}
         everybody = self.check(everybody, inputs)
-        if not any(name in everybody for name in hones) or not any(name in everybody for name in theirs):
+        if not any(ours(kernel) in everybody for kernel in self.tuned[self.case.name]) or not any(name in everybody for name in theirs):
             raise RuntimeError("nothing to compare: " + "; ".join(self.notes))
         self.time(everybody, inputs)
         self.result["hone"] = self.tuned[self.case.name]

@@ -27,11 +27,11 @@ constexpr double kElsewhere = 0.2;
 // (docs/results/untuned-h200-2026-11-28.md), of fifteen problems.
 constexpr double kOfSimilar = 0.1, kOfDifference = 0.1;
 constexpr double kMostDifference = 2.0;  // of similar problems
+constexpr double kNear = 1.0;            // a factor of 2 outside of its range, a portfolio still says more than one record would
 
-/// How far a choice of theirs may be behind: one that few members are legal for can be further behind than what less similar problems say.
-/// Logarithms.
+/// How far the choice of a portfolio for similar problems is behind, with what their difference adds: where few of its members are legal,
+/// one that differs more may know better. Logarithms.
 double behind(double slowdown, double difference) { return slowdown + kOfDifference * difference; }
-constexpr double kNear = 1.0;  // a factor of 2 outside of its range, a portfolio still says more than one record would
 
 /// Of a kernel whose code has changed since; empty if there is none.
 std::string changed(const Portfolio& portfolio, std::span<const Implementation> implementations) {
@@ -165,11 +165,15 @@ bool is_current(const Loaded& from, const LookupRequest& request, std::string& w
   return reason.empty() && !from->portfolio().points.empty();
 }
 
-/// Of a portfolio that may serve, its generation in the store (none: it came with Hone); says whether that was enough.
-using Visit = std::function<bool(const LoadedPortfolio& portfolio, std::optional<std::int64_t> generation)>;
+struct Visitor {
+  /// Whether a portfolio for problems that differ so much is to be read at all; of the store, or one that came with Hone.
+  std::function<bool(double difference, bool is_shipped)> wants = [](double, bool) { return true; };
+  /// Of a portfolio that may serve, its generation in the store (none: it came with Hone); says whether that was enough.
+  std::function<bool(const LoadedPortfolio& portfolio, std::optional<std::int64_t> generation)> visit;
+};
 
 /// The portfolios whose problems and whose range are nearest come first, of several that hold it the newest.
-Result<bool> visit_store(PortfolioKey key, const LookupRequest& request, Store& store, std::string& why, const Visit& visit) {
+Result<bool> visit_store(PortfolioKey key, const LookupRequest& request, Store& store, std::string& why, const Visitor& visitor) {
   key.dtypes = request.match == Match::kSame ? key.dtypes : "";
   HONE_ASSIGN(const std::vector<StoredPortfolio> stored, store.find_portfolios(key));
   std::vector<std::pair<Loaded, std::int64_t>> all;
@@ -189,27 +193,32 @@ Result<bool> visit_store(PortfolioKey key, const LookupRequest& request, Store& 
     return std::tuple(request.difference(portfolio), request.outside(portfolio), -one.second);
   });
   return std::ranges::any_of(all, [&](const auto& one) {
-    return request.is_for(one.first->portfolio()) && is_current(one.first, request, why) && visit(*one.first, one.second);
+    const Portfolio& portfolio = one.first->portfolio();
+    return request.is_for(portfolio) && visitor.wants(request.difference(portfolio), false) && is_current(one.first, request, why) &&
+           visitor.visit(*one.first, one.second);
   });
 }
 
 /// Those for problems that differ least come first; made on this product, then on others, together.
-bool visit_shipped(const PortfolioKey& key, const LookupRequest& request, std::string& why, const Visit& visit) {
+bool visit_shipped(const PortfolioKey& key, const LookupRequest& request, std::string& why, const Visitor& visitor) {
   std::vector<ShippedGroup> groups = shipped_groups(key.operation, key.device, request.device.architecture);
   std::erase_if(groups, [&](const ShippedGroup& group) { return !request.is_for(group.front()->head()); });
   std::ranges::stable_sort(groups, {}, [&](const ShippedGroup& group) { return request.difference(group.front()->head()); });
   return std::ranges::any_of(groups, [&](const ShippedGroup& group) {
+    if (!visitor.wants(request.difference(group.front()->head()), true)) {
+      return false;
+    }
     std::vector<Loaded> all = loaded(group);
     std::erase_if(all, [&](const Loaded& one) { return !is_current(one, request, why); });
-    return !all.empty() && visit(*together(all), std::nullopt);
+    return !all.empty() && visitor.visit(*together(all), std::nullopt);
   });
 }
 
 /// In the order in which they serve: those of the store, then those that came with Hone. `store` may be null.
-Result<void> visit_all(const PortfolioKey& key, const LookupRequest& request, Store* store, std::string& why, const Visit& visit) {
-  HONE_ASSIGN(const bool is_enough, store == nullptr ? Result<bool>(false) : visit_store(key, request, *store, why, visit));
+Result<void> visit_all(const PortfolioKey& key, const LookupRequest& request, Store* store, std::string& why, const Visitor& visitor) {
+  HONE_ASSIGN(const bool is_enough, store == nullptr ? Result<bool>(false) : visit_store(key, request, *store, why, visitor));
   if (!is_enough && key.purpose == Purpose()) {
-    visit_shipped(key, request, why, visit);
+    visit_shipped(key, request, why, visitor);
   }
   return {};
 }
@@ -274,24 +283,27 @@ Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& ope
     request.withdrawn.push_back(std::move(own));
   }
   std::optional<PortfolioPick> picked;
-  double least_behind = 0.0, last_difference = 0.0;  // of what was picked
-  HONE_TRY(visit_all(key, request, store, why, [&](const LoadedPortfolio& from, std::optional<std::int64_t> generation) {
+  double least_behind = 0.0;       // of what was picked
+  std::optional<double> answered;  // the difference of the last that had a choice: of several that differ as much the first one counts
+  const auto wants = [&](double difference, bool is_shipped) {
+    const bool is_settled = picked && ((is_shipped && !picked->prediction.shipped) || behind(0.0, difference) >= least_behind);
+    return !is_settled && answered != difference;
+  };
+  const auto visit = [&](const LoadedPortfolio& from, std::optional<std::int64_t> generation) {
     const double difference = request.difference(from.portfolio());
-    if (picked && ((!generation && !picked->prediction.shipped) || behind(0.0, difference) >= least_behind)) {
-      return true;  // what is in the store comes first, and others differ more
-    }
-    std::optional<PortfolioPick> own = picked && difference == last_difference ? std::nullopt : pick(from, request);
+    std::optional<PortfolioPick> own = pick(from, request);
+    answered = own ? difference : answered;
     if (own && (!picked || behind(std::log(own->prediction.slowdown), difference) < least_behind)) {
       const bool is_elsewhere = !generation && from.portfolio().product != key.device;
       own->prediction.generation = generation.value_or(0);
       own->prediction.shipped = !generation;
       own->prediction.doubt = std::hypot(own->prediction.doubt, is_elsewhere ? kElsewhere : 0.0);
       least_behind = behind(std::log(own->prediction.slowdown), difference);
-      last_difference = difference;
       picked = std::move(own);
     }
     return picked && match == Match::kSame;
-  }));
+  };
+  HONE_TRY(visit_all(key, request, store, why, {wants, visit}));
   return picked;
 }
 
@@ -300,22 +312,21 @@ Result<std::vector<Portfolio>> portfolios_for(const std::string& operation, std:
   LookupRequest request{implementations, device, Match::kSame, &given};
   const PortfolioKey key = portfolio_key(operation, request.dtypes(), device);
   std::vector<Portfolio> all;
-  double last_difference = 0.0;
-  const auto add = [&](const LoadedPortfolio& from, std::optional<std::int64_t>) {
+  const auto visit = [&](const LoadedPortfolio& from, std::optional<std::int64_t>) {
     // Without those for similar problems in whose place another one, for problems that differ as much, serves wherever they could.
-    const double difference = request.difference(from.portfolio());
-    const bool is_hidden = request.match == Match::kSimilar && difference == last_difference &&
-                           std::ranges::any_of(all, [&](const Portfolio& before) { return covers(before.range, from.portfolio().range); });
-    last_difference = difference;
+    const bool is_hidden =
+        request.match == Match::kSimilar && std::ranges::any_of(all, [&](const Portfolio& before) {
+          return request.difference(before) == request.difference(from.portfolio()) && covers(before.range, from.portfolio().range);
+        });
     if (!is_hidden) {
       all.push_back(from.portfolio());
     }
     return false;
   };
-  HONE_TRY(visit_all(key, request, store, why, add));
+  HONE_TRY(visit_all(key, request, store, why, {.visit = visit}));
   if (all.empty()) {
     request.match = Match::kSimilar;
-    HONE_TRY(visit_all(key, request, store, why, add));
+    HONE_TRY(visit_all(key, request, store, why, {.visit = visit}));
   }
   return all;
 }
@@ -354,6 +365,9 @@ std::vector<Configuration> shipped_proposals(const KernelSpec& spec, const Probl
   Level best, level;
   for (const ShippedPortfolio* const one : asked) {
     if (difference_of(one) > level.difference) {
+      if (level.difference == 0.0 && !level.proposals.empty()) {
+        return level.proposals;  // of the problem's own code
+      }
       if (level.behind < best.behind) {
         best = std::move(level);
       }

@@ -27,11 +27,15 @@ constexpr std::uint64_t kOthers = 1 << 20;  // of the sequence of shapes, where 
 constexpr std::uint64_t kLargeShare = 3;    // one in so many is drawn from the range's large end
 constexpr std::uint64_t kNarrowShare = 4;   // one in so many is small in one extent, and large and round in the others,
 constexpr std::uint64_t kLargestOf = 4;     // which are the largest of so many draws
-constexpr std::uint64_t kAlikeShare = 5;    // one in so many has extents alike that are alike by default
+constexpr std::uint64_t kAlikeShare = 5;    // of the rest one in so many has extents alike that are alike by default
 
 /// Whether it has extents between those that are named: named ones are all alike.
 bool has_span(const RangeAxis& axis) {
   return !axis.exact && std::ranges::any_of(axis.parts, [](const RangeAxis::Part& part) { return part.least < part.most; });
+}
+
+bool is_named(const RangeAxis& axis, std::int64_t extent) {
+  return std::ranges::find(axis.parts, RangeAxis::Part{extent, extent}) != axis.parts.end();
 }
 
 std::size_t spans_of(const ShapeRange& range) { return static_cast<std::size_t>(std::ranges::count_if(range.axes, has_span)); }
@@ -46,21 +50,20 @@ std::int64_t rounded(const RangeAxis& axis, std::int64_t extent) {
   constexpr std::int64_t kFineness = 8, kMostStep = 128;
   const auto eighth = static_cast<std::uint64_t>(std::max(kFineness, extent) / kFineness);
   const std::int64_t round = extent - extent % std::min(kMostStep, static_cast<std::int64_t>(std::bit_floor(eighth)));
-  const bool is_named = std::ranges::find(axis.parts, RangeAxis::Part{extent, extent}) != axis.parts.end();
-  return is_named || !allows(axis, round) ? extent : round;
+  return is_named(axis, extent) || !allows(axis, round) ? extent : round;
 }
 
-/// Extents that a problem has alike by default, as queries and keys, or rows and columns, become the largest of them that all may be.
-/// Nothing where no two are.
+/// Extents that a problem has alike by default, as queries and keys, or rows and columns, become the largest of them that all may be; those
+/// of 0, which says that there is none, stay. Nothing where no two are alike.
 std::optional<Shape> alike(Shape shape, const ShapeRange& range, const std::vector<ProblemField>& fields) {
   std::map<std::int64_t, std::vector<std::size_t>> by_default;
   for (const ProblemField& field : fields) {
     const auto axis = std::ranges::find(range.axes, field.name, &RangeAxis::name);
-    if (axis != range.axes.end() && has_span(*axis)) {
+    if (axis != range.axes.end() && has_span(*axis) && field.default_value != 0) {
       by_default[field.default_value].push_back(static_cast<std::size_t>(axis - range.axes.begin()));
     }
   }
-  std::erase_if(by_default, [](const auto& group) { return group.second.size() < 2; });
+  bool any = false;
   for (const auto& [value, places] : by_default) {
     std::int64_t largest = 0;
     for (const std::size_t from : places) {
@@ -71,14 +74,16 @@ std::optional<Shape> alike(Shape shape, const ShapeRange& range, const std::vect
     for (const std::size_t place : places) {
       shape[place].second = largest == 0 ? shape[place].second : largest;
     }
+    any = any || (places.size() > 1 && largest > 0);
   }
-  return by_default.empty() ? std::nullopt : std::optional(std::move(shape));
+  return any ? std::optional(std::move(shape)) : std::nullopt;
 }
 
-/// Each extent becomes the larger one.
+/// Each extent becomes the larger one, but for named ones: these shall be drawn as often as elsewhere.
 void enlarge(Shape& shape, const ShapeRange& range, const Shape& other) {
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (has_span(range.axes[i])) {
+    const RangeAxis& axis = range.axes[i];
+    if (has_span(axis) && !is_named(axis, shape[i].second) && !is_named(axis, other[i].second)) {
       shape[i].second = std::max(shape[i].second, other[i].second);
     }
   }
@@ -191,7 +196,7 @@ bool PortfolioShapes::may_be_legal(const Problem& problem) const {
 
 /// Evenly in log space hardly a shape has three large extents, and applications spend their time at those: every third one has of each
 /// extent the larger one of two. Hardly any has one row and all else large and a multiple of 64, where models decode: every fourth one is
-/// narrow. Queries and keys drawn apart are hardly ever as many, where models read a text: every fifth one has such extents alike.
+/// narrow. Queries and keys drawn apart are hardly ever as many, where models read a text: every fifth of the rest has such extents alike.
 Shape PortfolioShapes::next_of_sequence() {
   const std::uint64_t index = drawn_++;
   Shape shape = draw(request_.range, index);
@@ -199,7 +204,9 @@ Shape PortfolioShapes::next_of_sequence() {
     return narrowed(shape, index / kNarrowShare);
   }
   if (drawn_ % kAlikeShare == 0) {
-    if (std::optional<Shape> of_alike = alike(shape, request_.range, request_.operation->definition->problem)) {
+    // Not of the sequence, whose every fifth is uneven, and other ones than narrowed() draws.
+    const Shape other = draw(request_.range, kOthers + space::mix(index / kAlikeShare, kLargestOf) % kOthers);
+    if (std::optional<Shape> of_alike = alike(other, request_.range, request_.operation->definition->problem)) {
       return *std::move(of_alike);
     }
   }

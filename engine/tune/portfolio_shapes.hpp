@@ -25,8 +25,9 @@ class PortfolioShapes {
   explicit PortfolioShapes(const PortfolioRequest& request) : request_(request) {}
 
   [[nodiscard]] Result<Problem> problem_at(const Shape& shape) const;
-  /// The next shape of a sequence that fills the range evenly, its large end and shapes with one small extent more, without the measured
-  /// and the refused ones, where a survey is worth its while. `session_seconds` is the time of one session. Nothing if none is left.
+  /// The next shape of a sequence that fills the range evenly, its large end, shapes with one small extent and such whose extents are alike
+  /// more, without the measured and the refused ones, where a survey is worth its while. `session_seconds` is the time of one session.
+  /// Nothing if none is left.
   [[nodiscard]] std::optional<Shape> next_surveyed(double session_seconds, const PortfolioTable& measured);
   /// Of the next few of that sequence which a session has time for, and trials enough, the one that needs it most. The others stay next.
   [[nodiscard]] std::optional<Shape> next_explored(double session_seconds, const PortfolioTable& measured,

@@ -26,7 +26,7 @@ def plan_json(**changes):
 
 def row(case, us, losses):
     return {"case": case, "bytes": 8, "flops": 0.0, "notes": [], "run": 0, "max_autotune_seconds": 2.0, "method": "events", "right": True,
-            "times": {"Hone softmax": {"us": us}, "torch eager": {"us": 20.0}}, "kernel": "softmax", "hone_us": us, "default_us": None,
+            "times": {"Hone softmax": {"us": us}, "torch eager": {"us": 20.0}}, "kernel": "softmax", "hone_us": us, "default_us": None, "untuned_us": 1.5 * us,
             "best_existing": "torch eager", "best_existing_us": 20.0, "ratio": 20.0 / us, "hone_error": 1e-3, "existing_error": 1e-3,
             "gbytes_per_second": 2000.0, "tflops": 0.0, "losses": losses, "ragged": [{"right": False}],
             "hone": {"softmax": {"valid": 10, "trials": 5, "seconds": 1.0}}}
@@ -163,6 +163,7 @@ class Reports(unittest.TestCase):
         self.assertIn("**2.000**", text)
         self.assertIn("50.0% of copy", text)
         self.assertIn("WRONG", text)  # at ragged neighbours
+        self.assertIn("| - | 15.00 | 10.00 | - | 1.50 |", text)  # no default was timed
         self.assertIn("| 8192x8192 | 1.50 | 1 |", text)
         self.assertIn("| 128x131072 | 1 | - |", text)
         self.assertIn("mean of the ratios over 2 cases: 2.828", text)

@@ -162,6 +162,13 @@ TEST_CASE("decoding over a latent cache compiles for each family since Ampere") 
   check_registers("decode_latent", {{"queries", 4}}, large("sm_100a", 100), {"split=4,stages=2"});
 }
 
+TEST_CASE("pages of a latent cache may have any size") {
+  const KernelSpec& spec = **find_builtin_kernel("decode_latent");
+  for (const std::int64_t page : {1, 16, 100, 4096}) {
+    CHECK(space_of(spec, attention_problem(spec, {{"page", page}}), large("sm_90a", 90)).ok());
+  }
+}
+
 TEST_CASE("the keys of a step of decode lie in one page") {
   const KernelSpec& spec = **find_builtin_kernel("decode_mma");
   const auto has = [&](std::int64_t page, const char* configuration) {

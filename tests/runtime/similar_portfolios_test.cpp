@@ -98,6 +98,24 @@ TEST_CASE("proposals that are wanted come from similar problems where all that i
   CHECK(proposed(only) == std::vector<std::string>{only == fixture.few ? fixture.many : fixture.few});
 }
 
+TEST_CASE("a problem's own members are proposed also where what is similar is expected to be faster") {
+  PortfolioFixture fixture;
+  const Problem problem = make_problem(fixture.spec, DType::kF16, {{"rows", 30}, {"cols", 64}}).value();
+  fixture.made.dtypes = "bf16";
+  const Shipped similar(fixture.made);
+  fixture.made.dtypes = "f16";
+  fixture.made.members.pop_back();
+  for (PortfolioPoint& point : fixture.made.points) {
+    std::erase_if(point.cells, [](const PortfolioCell& cell) { return cell.member > 0; });
+    point.cells.front().slowdown = 2.0;
+  }
+  const Shipped own(fixture.made);
+  const ReplacedShippedPortfolios both(std::array{similar.span(), own.span()});
+  const std::vector<Configuration> all = shipped_proposals(fixture.spec, problem, fixture.device, 4);
+  REQUIRE(all.size() == 1);
+  CHECK(text(fixture.spec.parameters, all.front()) == fixture.made.members.front().configuration);
+}
+
 TEST_CASE("of a store's portfolios that for the most similar problems serves where none is for such") {
   PortfolioFixture fixture;
   const KernelSpec& spec = *find_builtin_kernel("gemm").value();
@@ -153,6 +171,10 @@ TEST_CASE("of a store's portfolios that for the most similar problems serves whe
   CHECK(configuration(chosen(1, 3)) == second);
   CHECK(chosen(1, 3)->prediction.made_for == "layout=2, activation=1");
   CHECK(configuration(chosen(1, 1)) == first);
+
+  // Of several that differ as much the newest one counts, whatever an older one promises.
+  put("m=1..1024,n=64,k=64,layout=2", second, 3.0);
+  CHECK(configuration(chosen(1, 3)) == first);
 }
 
 TEST_CASE("what similar problems say counts only for kernels that come with Hone, and not under a purpose") {

@@ -106,6 +106,37 @@ TEST_CASE("extents that are alike by default often are, where all may be so larg
   CHECK(same <= kShapes / 2);
 }
 
+TEST_CASE("extents that no axis has in common are not alike, and what is 0 by default is not") {
+  RangeOf range("batch=1,heads=1,group=1,queries=1..8,keys=64..4096,head=64,causal=1,window=1..512,layout=1,packed=0,varied=1..100",
+                "attention");
+  range.request.most_bytes = 1e12;
+  PortfolioShapes shapes(range.request);
+  shapes.note_time({{"batch", 1}, {"heads", 1}, {"group", 1}, {"queries", 4096}, {"keys", 4096}, {"head", 64}, {"causal", 1}}, 1.0);
+  int same = 0;
+  for (int i = 0; i < 60; ++i) {
+    const Shape shape = shapes.next_surveyed(kSession, range.measured).value();
+    const auto extent = [&](const char* name) { return std::ranges::find(shape, name, &Shape::value_type::first)->second; };
+    CHECK(extent("queries") <= 8);
+    CHECK(extent("keys") >= 64);
+    same += extent("window") == extent("varied") ? 1 : 0;
+  }
+  CHECK(same < 6);
+}
+
+TEST_CASE("extents that are named beside a span are drawn as often in large shapes") {
+  RangeOf range("rows=1..4096,cols=16|1024..65536");
+  range.request.most_bytes = 1e12;
+  PortfolioShapes shapes(range.request);
+  shapes.note_time({{"rows", 4096}, {"cols", 65536}}, 1.0);
+  int named = 0;
+  constexpr int kShapes = 120;
+  for (int i = 0; i < kShapes; ++i) {
+    named += shapes.next_surveyed(kSession, range.measured).value()[1].second == 16 ? 1 : 0;
+  }
+  CHECK(named > kShapes * 2 / 5);
+  CHECK(named < kShapes * 3 / 5);
+}
+
 TEST_CASE("values that are named stay as they were drawn, all alike") {
   RangeOf range("m=1..4096,n=512|1500,k=512|1500", "matmul");
   PortfolioShapes shapes(range.request);
