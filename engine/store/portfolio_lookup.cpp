@@ -165,6 +165,7 @@ bool is_current(const Loaded& from, const LookupRequest& request, std::string& w
   return reason.empty() && !from->portfolio().points.empty();
 }
 
+/// Who looks through portfolios, in the order in which they are asked.
 struct Visitor {
   /// Whether a portfolio for problems that differ so much is to be read at all; of the store, or one that came with Hone.
   std::function<bool(double difference, bool is_shipped)> wants = [](double, bool) { return true; };

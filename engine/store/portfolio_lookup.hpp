@@ -57,8 +57,9 @@ Result<std::vector<Portfolio>> portfolios_for(const std::string& operation, std:
 void read_shipped_portfolios(const KernelSpec& spec, const Problem& like, const DeviceInfo& device);
 
 /// The legal members of kernel `spec`, of any portfolio that came with Hone for this product or other ones, what is named most like it
-/// first: of each the best expected first, at most `most`, and only those that are `wanted`. Where none for such problems has any, or all
-/// that they have are expected to be far behind, of those for similar ones. What a search of a problem begins with.
+/// first: of each the best expected first, at most `most`, and only those that are `wanted`. Where none for such problems has any, of those
+/// for similar ones: of those that differ as much as one another, those of which the best is expected to be the least behind. What a search
+/// of a problem begins with.
 std::vector<Configuration> shipped_proposals(
     const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, std::size_t most,
     const std::function<bool(const Configuration&)>& wanted = [](const Configuration&) { return true; });
