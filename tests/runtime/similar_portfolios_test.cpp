@@ -175,6 +175,14 @@ TEST_CASE("of a store's portfolios that for the most similar problems serves whe
   // Of several that differ as much the newest one counts, whatever an older one promises.
   put("m=1..1024,n=64,k=64,layout=2", second, 3.0);
   CHECK(configuration(chosen(1, 3)) == first);
+
+  // Either may serve, by what is expected of it: a program needs the members of both.
+  const Implementation only{&spec, problem(1, 3)};
+  std::string why;
+  const auto all = portfolios_for("gemm", {&only, 1}, only.problem.shape, fixture.device, fixture.store.get(), why).value();
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].members.front().configuration == first);
+  CHECK(all[1].members.front().configuration == second);
 }
 
 TEST_CASE("what similar problems say counts only for kernels that come with Hone, and not under a purpose") {
