@@ -397,10 +397,7 @@ std::string difference_text(const Portfolio& portfolio, const DTypes& dtypes, co
   std::string all = portfolio.dtypes == name(dtypes) ? "" : portfolio.dtypes;
   for (const RangeAxis& axis : portfolio.range.axes) {
     const auto field = std::ranges::find(shape, axis.name, &Shape::value_type::first);
-    const bool differs = axis.exact && field != shape.end() && std::ranges::none_of(axis.parts, [&](const RangeAxis::Part& part) {
-                           return part.least <= field->second && field->second <= part.most;
-                         });
-    if (differs) {
+    if (axis.exact && field != shape.end() && !axis.holds(field->second)) {
       all += fmt::format("{}{}", all.empty() ? "" : ", ", text(ShapeRange{{axis}}));
     }
   }

@@ -209,6 +209,9 @@ double difference(const ShapeRange& range, const Extents& extents) {
 
 std::int64_t RangeAxis::least() const { return std::ranges::min_element(parts, {}, &Part::least)->least; }
 std::int64_t RangeAxis::most() const { return std::ranges::max_element(parts, {}, &Part::most)->most; }
+bool RangeAxis::holds(std::int64_t extent) const {
+  return std::ranges::any_of(parts, [extent](const Part& part) { return part.least <= extent && extent <= part.most; });
+}
 
 Result<ShapeRange> parse_range(const KernelSpec& spec, std::string_view text) {
   ShapeRange range;

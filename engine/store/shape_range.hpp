@@ -24,6 +24,7 @@ struct RangeAxis {
   [[nodiscard]] bool varies() const { return parts.size() > 1 || parts.front().least != parts.front().most; }
   [[nodiscard]] std::int64_t least() const;
   [[nodiscard]] std::int64_t most() const;
+  [[nodiscard]] bool holds(std::int64_t extent) const;
   friend bool operator==(const RangeAxis&, const RangeAxis&) = default;
 };
 

@@ -40,17 +40,13 @@ bool is_named(const RangeAxis& axis, std::int64_t extent) {
 
 std::size_t spans_of(const ShapeRange& range) { return static_cast<std::size_t>(std::ranges::count_if(range.axes, has_span)); }
 
-bool allows(const RangeAxis& axis, std::int64_t extent) {
-  return std::ranges::any_of(axis.parts, [extent](const RangeAxis::Part& part) { return part.least <= extent && extent <= part.most; });
-}
-
 /// Rounded down to few significant bits: a multiple of the largest power of two up to an eighth of it, or of 128. An extent that is named,
 /// or for which the axis has no such value, stays.
 std::int64_t rounded(const RangeAxis& axis, std::int64_t extent) {
   constexpr std::int64_t kFineness = 8, kMostStep = 128;
   const auto eighth = static_cast<std::uint64_t>(std::max(kFineness, extent) / kFineness);
   const std::int64_t round = extent - extent % std::min(kMostStep, static_cast<std::int64_t>(std::bit_floor(eighth)));
-  return is_named(axis, extent) || !allows(axis, round) ? extent : round;
+  return is_named(axis, extent) || !axis.holds(round) ? extent : round;
 }
 
 /// Extents that a problem has alike by default, as queries and keys, or rows and columns, become the largest of them that all may be; those
@@ -68,7 +64,7 @@ std::optional<Shape> alike(Shape shape, const ShapeRange& range, const std::vect
     std::int64_t largest = 0;
     for (const std::size_t from : places) {
       const std::int64_t extent = shape[from].second;
-      const bool all_may = std::ranges::all_of(places, [&](std::size_t place) { return allows(range.axes[place], extent); });
+      const bool all_may = std::ranges::all_of(places, [&](std::size_t place) { return range.axes[place].holds(extent); });
       largest = all_may ? std::max(largest, extent) : largest;
     }
     for (const std::size_t place : places) {
