@@ -38,6 +38,14 @@ class SimilarFixture : public PortfolioFixture {
   }
 };
 
+/// Its other one is none any longer.
+void keep_first_member(Portfolio& portfolio) {
+  portfolio.members.pop_back();
+  for (PortfolioPoint& point : portfolio.points) {
+    std::erase_if(point.cells, [](const PortfolioCell& cell) { return cell.member > 0; });
+  }
+}
+
 }  // namespace
 
 TEST_CASE("where no portfolio is for such problems, one for the most similar ones serves, and says so") {
@@ -87,10 +95,7 @@ TEST_CASE("proposals that are wanted come from similar problems where all that i
   fixture.made.dtypes = "bf16";
   const Shipped similar(fixture.made);
   fixture.made.dtypes = "f16";
-  fixture.made.members.pop_back();
-  for (PortfolioPoint& point : fixture.made.points) {
-    std::erase_if(point.cells, [](const PortfolioCell& cell) { return cell.member > 0; });
-  }
+  keep_first_member(fixture.made);
   const std::string only = fixture.made.members.front().configuration;
   const Shipped own(fixture.made);
   const ReplacedShippedPortfolios both(std::array{similar.span(), own.span()});
@@ -104,9 +109,8 @@ TEST_CASE("a problem's own members are proposed also where what is similar is ex
   fixture.made.dtypes = "bf16";
   const Shipped similar(fixture.made);
   fixture.made.dtypes = "f16";
-  fixture.made.members.pop_back();
+  keep_first_member(fixture.made);
   for (PortfolioPoint& point : fixture.made.points) {
-    std::erase_if(point.cells, [](const PortfolioCell& cell) { return cell.member > 0; });
     point.cells.front().slowdown = 2.0;
   }
   const Shipped own(fixture.made);

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "engine/kernel/builtin_kernels.hpp"
 #include "engine/kernel/operation.hpp"
@@ -26,6 +28,21 @@ struct RangeOf {
     request.dtypes = DType::kF32;
   }
 };
+
+std::int64_t extent_of(const Shape& shape, const char* name) { return std::ranges::find(shape, name, &Shape::value_type::first)->second; }
+
+/// So many shapes of a range of causal attention, where a session has time for all that are drawn.
+std::vector<Shape> shapes_of_attention(const char* extents, int count) {
+  RangeOf range((std::string("batch=1,heads=1,group=1,head=64,causal=1,") + extents).c_str(), "attention");
+  range.request.most_bytes = 1e12;
+  PortfolioShapes shapes(range.request);
+  shapes.note_time({{"batch", 1}, {"heads", 1}, {"group", 1}, {"queries", 4096}, {"keys", 4096}, {"head", 64}, {"causal", 1}}, 1.0);
+  std::vector<Shape> all;
+  for (int i = 0; i < count; ++i) {
+    all.push_back(shapes.next_surveyed(kSession, range.measured).value());
+  }
+  return all;
+}
 
 std::int64_t rows_of(const std::optional<Shape>& shape) { return shape->front().second; }
 
@@ -90,35 +107,22 @@ TEST_CASE("narrow shapes are drawn, of one small extent and others that are larg
 }
 
 TEST_CASE("extents that are alike by default often are, where all may be so large") {
-  RangeOf range("batch=1,heads=1,group=1,queries=1..512,keys=16..4096,head=64,causal=1", "attention");
-  range.request.most_bytes = 1e12;
-  PortfolioShapes shapes(range.request);
-  shapes.note_time({{"batch", 1}, {"heads", 1}, {"group", 1}, {"queries", 4096}, {"keys", 4096}, {"head", 64}, {"causal", 1}}, 1.0);
-  int same = 0;
   constexpr int kShapes = 100;
-  for (int i = 0; i < kShapes; ++i) {
-    const Shape shape = shapes.next_surveyed(kSession, range.measured).value();
-    const auto extent = [&](const char* name) { return std::ranges::find(shape, name, &Shape::value_type::first)->second; };
-    CHECK(extent("queries") <= 512);
-    same += extent("queries") == extent("keys") ? 1 : 0;
+  int same = 0;
+  for (const Shape& shape : shapes_of_attention("queries=1..512,keys=16..4096", kShapes)) {
+    CHECK(extent_of(shape, "queries") <= 512);
+    same += extent_of(shape, "queries") == extent_of(shape, "keys") ? 1 : 0;
   }
   CHECK(same >= kShapes / 6);
   CHECK(same <= kShapes / 2);
 }
 
 TEST_CASE("extents that no axis has in common are not alike, and what is 0 by default is not") {
-  RangeOf range("batch=1,heads=1,group=1,queries=1..8,keys=64..4096,head=64,causal=1,window=1..512,layout=1,packed=0,varied=1..100",
-                "attention");
-  range.request.most_bytes = 1e12;
-  PortfolioShapes shapes(range.request);
-  shapes.note_time({{"batch", 1}, {"heads", 1}, {"group", 1}, {"queries", 4096}, {"keys", 4096}, {"head", 64}, {"causal", 1}}, 1.0);
   int same = 0;
-  for (int i = 0; i < 60; ++i) {
-    const Shape shape = shapes.next_surveyed(kSession, range.measured).value();
-    const auto extent = [&](const char* name) { return std::ranges::find(shape, name, &Shape::value_type::first)->second; };
-    CHECK(extent("queries") <= 8);
-    CHECK(extent("keys") >= 64);
-    same += extent("window") == extent("varied") ? 1 : 0;
+  for (const Shape& shape : shapes_of_attention("queries=1..8,keys=64..4096,window=1..512,layout=1,packed=0,varied=1..100", 60)) {
+    CHECK(extent_of(shape, "queries") <= 8);
+    CHECK(extent_of(shape, "keys") >= 64);
+    same += extent_of(shape, "window") == extent_of(shape, "varied") ? 1 : 0;
   }
   CHECK(same < 6);
 }
