@@ -390,14 +390,14 @@ double dtypes_difference(std::string_view portfolio_dtypes, const DTypes& dtypes
 }
 
 double difference(const Portfolio& portfolio, const DTypes& dtypes, const Shape& shape) {
-  return exact_difference(portfolio.range, shape) + dtypes_difference(portfolio.dtypes, dtypes);
+  return difference(portfolio.range, shape) + dtypes_difference(portfolio.dtypes, dtypes);
 }
 
 std::string difference_text(const Portfolio& portfolio, const DTypes& dtypes, const Shape& shape) {
   std::string all = portfolio.dtypes == name(dtypes) ? "" : portfolio.dtypes;
   for (const RangeAxis& axis : portfolio.range.axes) {
     const auto field = std::ranges::find(shape, axis.name, &Shape::value_type::first);
-    if (axis.exact && field != shape.end() && !axis.holds(field->second)) {
+    if (field != shape.end() && axis.difference(field->second) > 0.0) {
       all += fmt::format("{}{}", all.empty() ? "" : ", ", text(ShapeRange{{axis}}));
     }
   }

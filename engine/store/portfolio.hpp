@@ -95,8 +95,8 @@ Result<Portfolio> parse_portfolio(std::string_view text);
 /// What it is for, and no members or points, of a text's beginning up to its members. Errors: as of a whole text.
 Result<Portfolio> parse_portfolio_head(std::string_view beginning);
 
-/// How much problems differ from those that a portfolio is for, in what makes their code other code: in exact axes as exact_difference()
-/// says, and in dtypes of the same sizes by 1/4. 0: not at all; infinite: in their fields, or in the sizes of dtypes, too.
+/// How much problems differ from those that a portfolio is for: as the range's difference() says, and in dtypes of the same sizes by 1/4.
+/// 0: not at all; infinite: in their fields, or in the sizes of dtypes, too.
 double difference(const Portfolio& portfolio, const DTypes& dtypes, const Shape& shape);
 /// The part of it that dtypes are, of those that a portfolio is for.
 double dtypes_difference(std::string_view portfolio_dtypes, const DTypes& dtypes);

@@ -144,9 +144,14 @@ std::int64_t draw_extent(const RangeAxis& axis, double where, double how) {
   return aligned(std::clamp(extent, part.least, part.most), how, part);
 }
 
-/// The factor by which an extent is beyond the nearest part of its axis, as a logarithm to the base 2. 0 is infinitely far from all others:
-/// it has a meaning of its own, as a window of 0.
+/// Whether an extent is 0 and none of the axis is, or the other way.
+bool is_apart(const RangeAxis& axis, std::int64_t extent) { return extent == 0 ? axis.least() > 0 : axis.most() == 0; }
+
+/// The factor by which an extent is beyond the nearest part of its axis, as a logarithm to the base 2; 0 where one of them is 0.
 double outside(const RangeAxis& axis, std::int64_t extent) {
+  if (is_apart(axis, extent)) {
+    return 0.0;
+  }
   const auto logarithm = [](std::int64_t value) { return std::log2(static_cast<double>(value)); };
   double nearest = kApart;
   for (const RangeAxis::Part& part : axis.parts) {
@@ -158,7 +163,7 @@ double outside(const RangeAxis& axis, std::int64_t extent) {
 }
 
 /// How much two values of an exact axis differ.
-double difference(std::int64_t a, std::int64_t b) {
+double difference_of_values(std::int64_t a, std::int64_t b) {
   constexpr double kOther = 0.5, kMostPowers = 3.0;  // as of a member's values, but a flag is more than a word there
   if (a == b) {
     return 0.0;
@@ -196,11 +201,7 @@ double outside(const ShapeRange& range, const Extents& extents) {
 double difference(const ShapeRange& range, const Extents& extents) {
   double sum = extents.size() == range.axes.size() ? 0.0 : kApart;
   for (const auto& [axis, extent] : extents) {
-    double nearest = axis->exact ? kApart : 0.0;
-    for (const RangeAxis::Part& part : axis->parts) {
-      nearest = std::min(nearest, difference(extent, std::clamp(extent, part.least, part.most)));
-    }
-    sum += nearest;
+    sum += axis->difference(extent);
   }
   return sum;
 }
@@ -211,6 +212,17 @@ std::int64_t RangeAxis::least() const { return std::ranges::min_element(parts, {
 std::int64_t RangeAxis::most() const { return std::ranges::max_element(parts, {}, &Part::most)->most; }
 bool RangeAxis::holds(std::int64_t extent) const {
   return std::ranges::any_of(parts, [extent](const Part& part) { return part.least <= extent && extent <= part.most; });
+}
+
+double RangeAxis::difference(std::int64_t extent) const {
+  if (!exact) {
+    return is_apart(*this, extent) ? 1.0 : 0.0;
+  }
+  double nearest = kApart;
+  for (const Part& part : parts) {
+    nearest = std::min(nearest, difference_of_values(extent, std::clamp(extent, part.least, part.most)));
+  }
+  return nearest;
 }
 
 Result<ShapeRange> parse_range(const KernelSpec& spec, std::string_view text) {
@@ -244,7 +256,7 @@ Shape ordered_as(const ShapeRange& range, const Shape& shape) {
 }
 
 double extents_outside(const ShapeRange& range, const Shape& shape) { return outside(range, extents_by_axis(range, shape)); }
-double exact_difference(const ShapeRange& range, const Shape& shape) { return difference(range, extents_by_axis(range, shape)); }
+double difference(const ShapeRange& range, const Shape& shape) { return difference(range, extents_by_axis(range, shape)); }
 
 double distance(const ShapeRange& range, const Shape& shape) {
   const Extents extents = extents_by_axis(range, shape);

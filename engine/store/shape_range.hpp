@@ -25,6 +25,10 @@ struct RangeAxis {
   [[nodiscard]] std::int64_t least() const;
   [[nodiscard]] std::int64_t most() const;
   [[nodiscard]] bool holds(std::int64_t extent) const;
+  /// How much an extent differs in what is no matter of size. Of an exact axis another value counts 1/2 and, between numbers above 0 (also
+  /// of enumerators), 1/6 for each power of two to the nearest value, at most three of them; else 1. Of others an extent of 0 counts 1
+  /// where the axis has none, and all others where it is 0 alone: 0 has a meaning of its own, as a window of 0.
+  [[nodiscard]] double difference(std::int64_t extent) const;
   friend bool operator==(const RangeAxis&, const RangeAxis&) = default;
 };
 
@@ -43,14 +47,12 @@ std::string text(const ShapeRange& range);
 Shape ordered_as(const ShapeRange& range, const Shape& shape);
 
 /// How far a shape is outside: the largest factor by which an extent is beyond the nearest part of its axis, as a logarithm to the base 2.
-/// 0: inside; infinite: an exact axis has another value, an extent is 0 and none of its axis is or the other way, or the fields are others.
+/// 0: inside; infinite: difference() is not 0.
 double distance(const ShapeRange& range, const Shape& shape);
-/// The same of the extents alone, whatever the exact axes say.
+/// The same, whatever makes a difference.
 double extents_outside(const ShapeRange& range, const Shape& shape);
-/// How much a shape differs in exact axes. Each that does not have its value counts: 1/2 and, between numbers above 0 (also of
-/// enumerators), 1/6 for each power of two to the nearest value, at most three of them; else 1. 0: in none; infinite: the fields are
-/// others.
-double exact_difference(const ShapeRange& range, const Shape& shape);
+/// The sum of the axes' differences. 0: there is none; infinite: the fields are others.
+double difference(const ShapeRange& range, const Shape& shape);
 
 /// How many shapes it has; those that lie in several parts of an axis count for each.
 double shapes_in(const ShapeRange& range);

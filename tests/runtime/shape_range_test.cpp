@@ -94,24 +94,31 @@ TEST_CASE("the distance from a range counts factors, and other code is infinitel
   CHECK(std::isinf(distance(range, {{"m", 16}})));
 }
 
-TEST_CASE("a shape is as different as the values that are compiled in, and 0 is far from all other extents") {
+TEST_CASE("a shape is as different as the values that are compiled in, and an extent of 0 differs from all others") {
   const ShapeRange range = parse_range(builtin("attention"), "batch=1..8,queries=16..64,keys=16..64,head=128,causal=1").value();
   const auto shape = [](std::int64_t head, std::int64_t causal, std::int64_t window = 0, std::int64_t keys = 64) {
     return Shape{{"batch", 8},       {"heads", 32},      {"group", 1},  {"queries", 64}, {"keys", keys}, {"head", head},
                  {"causal", causal}, {"window", window}, {"layout", 1}, {"packed", 0},   {"varied", 0}};
   };
-  CHECK(exact_difference(range, shape(128, 1)) == 0.0);
-  CHECK(exact_difference(range, shape(64, 1)) == doctest::Approx(0.5 + 1.0 / 6));
-  CHECK(exact_difference(range, shape(2048, 1)) == 1.0);
-  CHECK(exact_difference(range, shape(128, 0)) == 1.0);
-  CHECK(exact_difference(range, shape(256, 0)) == doctest::Approx(1.5 + 1.0 / 6));
-  CHECK(std::isinf(exact_difference(range, {{"batch", 8}})));
+  CHECK(difference(range, shape(128, 1)) == 0.0);
+  CHECK(difference(range, shape(64, 1)) == doctest::Approx(0.5 + 1.0 / 6));
+  CHECK(difference(range, shape(2048, 1)) == 1.0);
+  CHECK(difference(range, shape(128, 0)) == 1.0);
+  CHECK(difference(range, shape(256, 0)) == doctest::Approx(1.5 + 1.0 / 6));
+  CHECK(std::isinf(difference(range, {{"batch", 8}})));
   CHECK(extents_outside(range, shape(64, 0)) == 0.0);
   CHECK(extents_outside(range, shape(64, 0, 0, 256)) == doctest::Approx(2.0));
-  CHECK(std::isinf(extents_outside(range, shape(128, 1, 1))));  // a window of 0 has a meaning of its own
+  CHECK(difference(range, shape(128, 1, 1)) == 1.0);  // a window of 0 has a meaning of its own
+  CHECK(difference(range, shape(64, 1, 4096)) == doctest::Approx(1.5 + 1.0 / 6));
+  CHECK(extents_outside(range, shape(128, 1, 4096)) == 0.0);
   CHECK(std::isinf(distance(range, shape(128, 1, 8))));
   const ShapeRange some = parse_range(builtin("attention"), "heads=32,queries=1..64,keys=1..64,batch=8,window=0|64..256").value();
   CHECK(extents_outside(some, shape(128, 1, 0)) == 0.0);
+  CHECK(difference(some, shape(128, 1, 0)) == 0.0);
+  CHECK(difference(some, shape(128, 1, 16)) == 0.0);
+  const ShapeRange windows = parse_range(builtin("attention"), "window=64..256").value();
+  CHECK(difference(windows, shape(128, 1, 0)) == 1.0);
+  CHECK(difference(windows, shape(128, 1, 16)) == 0.0);
   CHECK(extents_outside(some, shape(128, 1, 16)) == doctest::Approx(2.0));
   CHECK(extents_outside(some, shape(128, 1, 512)) == doctest::Approx(1.0));
   CHECK(std::isinf(extents_outside(range, {{"batch", 8}})));

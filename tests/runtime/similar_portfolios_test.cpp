@@ -8,6 +8,7 @@
 #include "engine/store/operation_lookup.hpp"
 #include "engine/store/portfolio_lookup.hpp"
 #include "engine/store/shipped_portfolios.hpp"
+#include "tests/hopper.hpp"
 #include "tests/portfolio_cells.hpp"
 #include "tests/runtime/engine_fixture.hpp"
 #include "tests/runtime/portfolio_fixture.hpp"
@@ -240,8 +241,18 @@ TEST_CASE("what differs in too much is not similar") {
   CHECK(apart("batch=2", DType::kF16) == 0.25);
   CHECK(apart("head=64,causal=0", DType::kF16) == doctest::Approx(1.75 + 1.0 / 6));
   CHECK(apart("head=64,causal=0,packed=1", DType::kBF16) > 2.0);
-  CHECK(difference_text(made, DType::kF16, make_problem(spec, DType::kF16, parse_shape(spec, "head=64").value()).value().shape) ==
-        "bf16, head=128");
+  CHECK(apart("window=512", DType::kBF16) == 1.0);
+  CHECK(apart("window=512,packed=1,varied=9", DType::kBF16) == 3.0);
+  CHECK(difference_text(made, DType::kF16, make_problem(spec, DType::kF16, parse_shape(spec, "head=64,window=9").value()).value().shape) ==
+        "bf16, head=128, window=0");
+}
+
+TEST_CASE("attention with a window is served by what was measured without one") {
+  const KernelSpec& spec = **find_builtin_kernel("attention_wgmma");
+  const Shape shape = parse_shape(spec, "batch=2,heads=8,queries=4096,keys=4096,head=64,causal=0,window=1000").value();
+  const Choice choice = choose(spec, make_problem(spec, DType::kBF16, shape).value(), test::hopper("NVIDIA H200"), nullptr).value();
+  REQUIRE(choice.prediction);
+  CHECK(contains(choice.prediction->made_for, "window=0"));
 }
 
 }  // namespace hone
