@@ -38,7 +38,8 @@ constexpr Cost cost(Problem p) {
   return cost_of(p, 1, sizeof(T));
 }
 
-constexpr int kOperandBytes = 1;  // of an element of q, k and v
+constexpr int kOperandBytes = 1;                                  // of an element of q, k and v
+HONE_BOTH constexpr long padded_head() { return Problem::head; }  // of elements in shared memory
 HONE_BOTH constexpr int lazy_of(const Config& c) { return c.lazy; }
 /// Bytes of a row that lie together in shared memory.
 constexpr long line_of(Problem p) { return min_of(p.head, 128L); }

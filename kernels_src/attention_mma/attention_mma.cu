@@ -28,20 +28,21 @@ struct Config {
   TUNE(0, 2) int by_fma = 0;  // of eight exponentials, those that multiply-adds compute instead of the special-function unit
 };
 #include "../attention.h"
+#include "../attention_lines.h"
 
 HONE_BOTH constexpr int rows_of(const Config& c) { return c.warps * c.wm; }
 HONE_BOTH constexpr long tiles_of_head(Problem p, const Config& c) { return tile_places(p, rows_of(c)); }
-constexpr long shared_bytes(Problem p, Config c) { return (rows_of(c) + 2L * c.stages * c.bn) * p.head * 2; }
+constexpr long shared_bytes(Problem, Config c) { return (rows_of(c) + 2L * c.stages * c.bn) * line_pitch() * 2; }
 /// Registers of a thread, estimated low: sums, scores, weights, q.
 constexpr long registers_of(Problem p, Config c) { return c.wm / 16 * (p.head / 2 + c.bn / 2 + (c.held ? p.head / 4 : 4)) + 40; }
 
 template <class T>
 constexpr bool valid(Problem p, Config c, Device d) {
-  if (p.packed && p.layout != 1) return false;                       // tokens are the outer axis
-  if (!has_answer(p)) return false;                                  // queries without keys
-  if (d.compute_capability < 80) return false;                       // mma of bf16 and cp.async
-  if (p.head != 64 && p.head != 128 && p.head != 256) return false;  // lines are powers of two: places in a tile are found by exclusive or
-  return shared_bytes(p, c) <= d.shared_memory_per_block;            // the device's limit
+  if (p.packed && p.layout != 1) return false;             // tokens are the outer axis
+  if (!has_answer(p)) return false;                        // queries without keys
+  if (d.compute_capability < 80) return false;             // mma of bf16 and cp.async
+  if (p.head % 32 != 0 || p.head > 256) return false;      // the answer is computed in shares of 32; registers
+  return shared_bytes(p, c) <= d.shared_memory_per_block;  // the device's limit
 }
 
 template <class T>

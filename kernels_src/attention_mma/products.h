@@ -11,7 +11,7 @@ HONE_DEVICE unsigned place_of_pair(int line, int word, int pair) { return place_
 /// 16 x 16 elements of rows of q in a tile.
 HONE_DEVICE void read_rows(unsigned (&to)[4], unsigned tile, int row, int step) {
   const int lane = lane_of_warp();
-  ldmatrix(to, tile + row * (int)(Problem::head * 2) + place_of_pair(lane % 16, lane / 16, step));
+  ldmatrix(to, tile + row * (int)(line_pitch() * 2) + place_of_pair(lane % 16, lane / 16, step));
 }
 
 /// The four sums of a product of 8 columns.
@@ -42,7 +42,7 @@ HONE_DEVICE void scores_of_tile(float (&scores)[down][keys / 2], unsigned tile, 
 #pragma unroll
     for (int j = 0; j < keys / 16; ++j) {  // the last two matrices have keys from 8 on
       unsigned b[4];
-      ldmatrix(b, tile + j * (int)(16 * Problem::head * 2) + place_of_pair(lane / 16 * 8 + lane % 8, lane / 8 % 2, step));
+      ldmatrix(b, tile + j * (int)(16 * line_pitch() * 2) + place_of_pair(lane / 16 * 8 + lane % 8, lane / 8 % 2, step));
       convert(b);
 #pragma unroll
       for (int i = 0; i < down; ++i) {
@@ -63,7 +63,7 @@ HONE_DEVICE void add_tile(float (&sums)[down][Problem::head / 2], const unsigned
 #pragma unroll
     for (int j = 0; j < Problem::head / 16; ++j) {  // the last two matrices have columns from 8 on
       unsigned b[4];
-      ldmatrix_trans(b, tile + step * (int)(16 * Problem::head * 2) + place_of_pair(lane % 16, lane / 16, j));
+      ldmatrix_trans(b, tile + step * (int)(16 * line_pitch() * 2) + place_of_pair(lane % 16, lane / 16, j));
       convert(b);
 #pragma unroll
       for (int i = 0; i < down; ++i) {

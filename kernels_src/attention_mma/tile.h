@@ -1,10 +1,11 @@
 #pragma once
 // How tiles come into shared memory.
 #include "../attention_copies.h"
+#include "../attention_lines.h"
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 /// The place, in bytes, of a word of 16 bytes of a line of a tile.
-HONE_DEVICE unsigned place_in_tile(int line, int word) { return line * (Problem::head * 2) + (word ^ line % 8) * 16; }
+HONE_DEVICE unsigned place_in_tile(int line, int word) { return line * (int)(line_pitch() * 2) + (word ^ line % 8) * 16; }
 
 /// Rows of one head in memory.
 template <class T>

@@ -6,7 +6,8 @@
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 template <class T, Config c>
 struct Warp {
-  static constexpr int kHead = Problem::head, kDown = c.wm / 16, kThreads = c.warps * 32, kTile = c.bn * kHead * 2, kSteps = kHead / 16;
+  static constexpr int kHead = Problem::head, kDown = c.wm / 16, kThreads = c.warps * 32, kTile = c.bn * (int)line_pitch() * 2,
+                       kSteps = kHead / 16;
   Problem p;
   unsigned shared;
   float scale, sign;  // of scores, for powers of two: above 0; 1 or -1
@@ -14,7 +15,7 @@ struct Warp {
   float sums[kDown][kHead / 2] = {};
   unsigned held[c.held ? kDown * kSteps : 1][4];
 
-  HONE_DEVICE unsigned k_at(int block) const { return shared + rows_of(c) * kHead * 2 + block % c.stages * kTile; }
+  HONE_DEVICE unsigned k_at(int block) const { return shared + rows_of(c) * (int)line_pitch() * 2 + block % c.stages * kTile; }
   HONE_DEVICE unsigned v_at(int block) const { return k_at(block) + c.stages * kTile; }
   /// The first row of product i, in the tile.
   static HONE_DEVICE int row_of(int i) { return (int)threadIdx.x / 32 * c.wm + i * 16; }

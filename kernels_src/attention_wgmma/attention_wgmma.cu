@@ -33,14 +33,16 @@ struct Config {
 #include "../attention.h"
 
 constexpr int kOperandBytes = 2;  // of an element of q, k and v
+/// Elements of a head in shared memory, which lie in panels of 64: copies fill the last one with zeros.
+HONE_BOTH constexpr long padded_head() { return round_up(Problem::head, 64L); }
 HONE_BOTH constexpr int lazy_of(const Config& c) { return c.lazy; }
 HONE_BOTH constexpr long transposed_bytes(const Config&) { return 0; }
 HONE_BOTH constexpr int rows_of(const Config& c) { return 64 * c.consumers; }
 HONE_BOTH constexpr int threads_of(const Config& c) { return 128 * (c.consumers + 1); }
-HONE_BOTH constexpr long q_bytes(const Config& c) { return rows_of(c) * Problem::head * 2; }
-HONE_BOTH constexpr long stage_bytes(const Config& c) { return c.bn * Problem::head * 2; }
+HONE_BOTH constexpr long q_bytes(const Config& c) { return rows_of(c) * padded_head() * 2; }
+HONE_BOTH constexpr long stage_bytes(const Config& c) { return c.bn * padded_head() * 2; }
 constexpr long shared_bytes(Problem p, Config c) {
-  return 1024 + (rows_of(c) * c.q_stages + 2L * c.stages * c.bn) * p.head * 2 + 8 + 24 * c.q_stages + 32 * c.stages;
+  return 1024 + (rows_of(c) * c.q_stages + 2L * c.stages * c.bn) * padded_head() * 2 + 8 + 24 * c.q_stages + 32 * c.stages;
 }
 /// Registers of a consumer's thread: what all have is 65536; the producer keeps 40 or 32.
 HONE_BOTH constexpr int registers_of(const Config& c) { return c.consumers == 3 ? 160 : 232; }
@@ -57,7 +59,7 @@ constexpr bool valid(Problem p, Config c, Device d) {
   if (p.packed && p.layout != 1) return false;                       // tokens are the outer axis
   if (!has_answer(p)) return false;                                  // queries without keys
   if (d.compute_capability != 90) return false;                      // wgmma: Hopper alone
-  if (p.head % 64 != 0 || p.head > 256) return false;                // panels of 64 columns; a product has at most 256
+  if (p.head % 32 != 0 || p.head > 256) return false;                // the answer is computed in shares of 32; a product has at most 256
   if (held_registers(p, c) + 16 > registers_of(c)) return false;     // sums of products under way must be in registers
   if (shared_bytes(p, c) > d.shared_memory_per_block) return false;  // the device's limit
   if (tiles_of(p, c) > 2000000000) return false;                     // tiles are counted in 32 bits

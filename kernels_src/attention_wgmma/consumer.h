@@ -60,7 +60,7 @@ struct Consumer {
     const hopper::u64 a = descriptor_of_lines<kLine>(layout.q(q_stage) + group * 64 * kLine);
     const hopper::u64 b = descriptor_of_lines<kLine>(layout.k(stage));
 #pragma unroll
-    for (int e = 0; e < kPanels * kLine / kStep; ++e) {
+    for (int e = 0; e < kHead * kOperandBytes / kStep; ++e) {
       const int panel = e / (kLine / kStep), word = e % (kLine / kStep) * (kStep / 16);
       scores_product<In, c.bn>(scores, a + panel * (rows_of(c) * kLine / 16) + word, b + panel * (c.bn * kLine / 16) + word, e > 0);
     }

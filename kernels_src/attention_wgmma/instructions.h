@@ -19,6 +19,14 @@ HONE_DEVICE void tma_load_multicast(hopper::u32 to, const TensorMap& map, int x,
       : "memory");
 }
 
+/// Writes 16 bytes of shared memory, and reads 8 of it.
+HONE_DEVICE void store_words(hopper::u32 to, hopper::u32 x, hopper::u32 y, hopper::u32 z, hopper::u32 w) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(x), "r"(y), "r"(z), "r"(w) : "memory");
+}
+HONE_DEVICE void load_pair(float (&to)[2], hopper::u32 from) {
+  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(to[0]), "=f"(to[1]) : "r"(from) : "memory");
+}
+
 /// Arrives at barrier `id` without waiting for the `threads` threads.
 HONE_DEVICE void named_barrier_arrive(int id, int threads) { asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory"); }
 

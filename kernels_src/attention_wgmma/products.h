@@ -3,9 +3,10 @@
 
 #if defined(HONE_HOPPER)
 // The operands of the instruction: HONE_NAMES_40 is "%0, ... %39", HONE_SUMS_40 its 40 sums. Each list goes on where a shorter one ends.
-#define HONE_NAMES_32                                                      \
-  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
-  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define HONE_NAMES_16 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
+#define HONE_NAMES_32 \
+  HONE_NAMES_16       \
+  ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
 #define HONE_NAMES_40 HONE_NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39"
 #define HONE_NAMES_48 HONE_NAMES_40 ", %40, %41, %42, %43, %44, %45, %46, %47"
 #define HONE_NAMES_56 HONE_NAMES_48 ", %48, %49, %50, %51, %52, %53, %54, %55"
@@ -20,7 +21,8 @@
 #define HONE_NAMES_128 HONE_NAMES_120 ", %120, %121, %122, %123, %124, %125, %126, %127"
 #define HONE_FOUR(i) "+f"(sums[i]), "+f"(sums[i + 1]), "+f"(sums[i + 2]), "+f"(sums[i + 3])
 #define HONE_EIGHT(i) HONE_FOUR(i), HONE_FOUR(i + 4)
-#define HONE_SUMS_32 HONE_EIGHT(0), HONE_EIGHT(8), HONE_EIGHT(16), HONE_EIGHT(24)
+#define HONE_SUMS_16 HONE_EIGHT(0), HONE_EIGHT(8)
+#define HONE_SUMS_32 HONE_SUMS_16, HONE_EIGHT(16), HONE_EIGHT(24)
 #define HONE_SUMS_40 HONE_SUMS_32, HONE_EIGHT(32)
 #define HONE_SUMS_48 HONE_SUMS_40, HONE_EIGHT(40)
 #define HONE_SUMS_56 HONE_SUMS_48, HONE_EIGHT(48)
@@ -74,12 +76,20 @@
     HONE_SCORES(256, type, flags, 128, 128, 129, 130); \
   }
 #define HONE_ADDED_OF(type, flags)                                   \
-  if constexpr (n == 64) {                                           \
+  if constexpr (n == 32) {                                           \
+    HONE_ADDED(32, type, flags, 16, 16, 17, 18, 19, 20, 21);         \
+  } else if constexpr (n == 64) {                                    \
     HONE_ADDED(64, type, flags, 32, 32, 33, 34, 35, 36, 37);         \
+  } else if constexpr (n == 96) {                                    \
+    HONE_ADDED(96, type, flags, 48, 48, 49, 50, 51, 52, 53);         \
   } else if constexpr (n == 128) {                                   \
     HONE_ADDED(128, type, flags, 64, 64, 65, 66, 67, 68, 69);        \
+  } else if constexpr (n == 160) {                                   \
+    HONE_ADDED(160, type, flags, 80, 80, 81, 82, 83, 84, 85);        \
   } else if constexpr (n == 192) {                                   \
     HONE_ADDED(192, type, flags, 96, 96, 97, 98, 99, 100, 101);      \
+  } else if constexpr (n == 224) {                                   \
+    HONE_ADDED(224, type, flags, 112, 112, 113, 114, 115, 116, 117); \
   } else {                                                           \
     static_assert(n == 256);                                         \
     HONE_ADDED(256, type, flags, 128, 128, 129, 130, 131, 132, 133); \

@@ -5,7 +5,7 @@
 /// Whether products need lines of v along its keys, as they do of 8 bits: then the block transposes values after they are loaded.
 constexpr bool kTransposed = kOperandBytes == 1;
 constexpr int kTransposingWarps = 3;  // warps: those of the producer's warpgroup that load nothing
-constexpr int kLine = min_of((int)Problem::head * kOperandBytes, 128), kPanels = (int)Problem::head * kOperandBytes / kLine;
+constexpr int kLine = min_of((int)padded_head() * kOperandBytes, 128), kPanels = (int)padded_head() * kOperandBytes / kLine;
 
 /// Shared memory: tiles of q, stages of k and v, of v transposed, barriers, the number of each tile and of its packed sequence.
 /// Tiles lie in panels of kLine bytes of each row.

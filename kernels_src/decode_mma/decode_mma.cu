@@ -29,16 +29,17 @@ struct Config {
   TUNE(1, 2, 3, 4, 6) int residency = 2;   // blocks on a multiprocessor, for which registers are left: some begin while others load
   TUNE(false, true) bool once = true;      // keys and values leave L2 first
 };
+#include "../attention_lines.h"
 #include "../decode.h"
 #include "../decode_parts.h"
 
 HONE_BOTH constexpr int threads_of(const Config& c) { return c.warps * 32; }
-HONE_BOTH constexpr long q_bytes(const Config& c) { return c.wm * Problem::head * 2; }
+HONE_BOTH constexpr long q_bytes(const Config& c) { return c.wm * line_pitch() * 2; }
 /// Floats of a row that warps exchange at the end: sums; four for a warp's largest score and total, and four for the block's.
 HONE_BOTH constexpr long pitch_of() { return Problem::head + 8; }
 /// `bytes`: of an element of the cache.
 constexpr long shared_bytes(Problem p, Config c, long bytes) {
-  return c.wm * p.head * 2 + max_of(c.warps * c.stages * 2 * c.bn * p.head * bytes, c.warps * c.wm * (p.head + 8) * 4);
+  return c.wm * line_pitch() * 2 + max_of(c.warps * c.stages * 2 * c.bn * line_pitch() * bytes, c.warps * c.wm * (p.head + 8) * 4);
 }
 /// Whether parts of a sequence are added up by a second pass.
 HONE_BOTH constexpr bool has_parts(const Config& c) { return c.split > 1 && !c.cluster; }
@@ -49,13 +50,14 @@ HONE_BOTH constexpr long part_keys(Problem p, const Config& c) { return round_up
 
 template <class T, class KV>
 constexpr bool valid(Problem p, Config c, Device d) {
-  if (p.longest < p.queries) return false;                           // queries without keys
-  if (d.compute_capability < 80) return false;                       // mma of bf16 and cp.async
-  if (p.head != 64 && p.head != 128 && p.head != 256) return false;  // a line of words for half a warp or whole warps; registers
-  if (p.page < p.longest && p.page % c.bn != 0) return false;        // the keys of a step lie in one page
-  if (c.residency * threads_of(c) > d.threads_per_multiprocessor) return false;                     // the device's limit
-  if (shared_bytes(p, c, sizeof(KV)) > d.shared_memory_per_block) return false;                     // the device's limit
-  if (c.cluster && d.compute_capability < 90) return false;                                         // clusters
+  if (p.longest < p.queries) return false;                                       // queries without keys
+  if (d.compute_capability < 80) return false;                                   // mma of bf16 and cp.async
+  if (p.head % 32 != 0 || p.head > 256) return false;                            // the answer is computed in shares of 32; registers
+  if (sizeof(KV) == 1 && p.head != line_pitch()) return false;                   // lanes read whole runs of narrow words
+  if (p.page < p.longest && p.page % c.bn != 0) return false;                    // the keys of a step lie in one page
+  if (c.residency * threads_of(c) > d.threads_per_multiprocessor) return false;  // the device's limit
+  if (shared_bytes(p, c, sizeof(KV)) > d.shared_memory_per_block) return false;  // the device's limit
+  if (c.cluster && d.compute_capability < 90) return false;                      // clusters
   if (c.cluster && (c.split == 1 || c.split > 16 || (c.split & (c.split - 1)) != 0)) return false;  // the largest one there is
   return c.split == 1 || (c.split - 1) * part_keys(p, c) < p.longest;                               // a part without keys
 }
@@ -82,7 +84,7 @@ constexpr Launch launch_decode_mma(Problem p, Config c) {
           .overlap = true};
 }
 constexpr Launch launch_decode_mma_sum(Problem p, Config c) {
-  return {.grid = {ceil_div(query_rows(p) * (p.head / 64) * warps_of_row(c.split), (long)kSumWarps)},
+  return {.grid = {ceil_div(query_rows(p) * ceil_div(p.head, 64L) * warps_of_row(c.split), (long)kSumWarps)},
           .block = {kSumThreads},
           .enabled = has_parts(c),
           .overlap = true};
@@ -161,11 +163,13 @@ KERNEL LAUNCH_BOUNDS(kSumThreads) void decode_mma_sum(IN(p.sequences, .low = sho
                                                       WORKSPACE(has_parts(c) ? c.split* query_rows(p) : 1) const float* part_lse,
                                                       Problem p) {
   const long rows = query_rows(p), item = (blockIdx.x * (long)kSumWarps + threadIdx.x / 32) / warps_of_row(c.split);
-  const long row = item / (Problem::head / 64);
-  const int column = (int)(item % (Problem::head / 64) * 64 + threadIdx.x % 32 * 2);
+  constexpr int kShares = (int)ceil_div(Problem::head, 64L);  // of a row
+  long row = item / kShares;
+  int column = (int)(item % kShares * 64 + threadIdx.x % 32 * 2);
   const int sequence = (int)min_of(row, rows - 1) / (int)(p.queries * query_heads(p));
   hopper::grid_dependency_wait_after(lengths + sequence, part_lse + row);
   launch_dependents();
   const int parts = ceil_div(lengths[sequence], (int)part_keys(p, c));
+  if (Problem::head % 64 != 0 && column >= Problem::head) row = rows, column = 0;  // there is no such column
   add_parts<T, c.split, (int)Problem::head>(parts, rows, row, column, part_out, part_lse, out, lse);
 }

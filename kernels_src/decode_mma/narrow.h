@@ -80,7 +80,7 @@ HONE_DEVICE void scores_of_narrow_tile(float (&scores)[down][keys / 2], const un
 }
 
 /// Columns that are neighbours in the sums of a lane: those that it reads at once.
-constexpr int kNarrowRun = min_of(Problem::head / 8, 16L);
+constexpr int kNarrowRun = min_of(line_pitch() / 8, 16L);
 /// The column of v of column `column` of product `j` of 8 columns.
 HONE_DEVICE int narrow_column(int j, int column) { return (column + j / kNarrowRun * 8) * kNarrowRun + j % kNarrowRun; }
 

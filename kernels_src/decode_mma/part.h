@@ -20,7 +20,7 @@ template <class T, class KV, Config c>
 struct Warp {
   using Factor = typename ProductOf<T, KV>::Factor;
   static constexpr bool kNarrow = sizeof(KV) == 1;
-  static constexpr int kHead = Problem::head, kDown = c.wm / 16, kSteps = kHead / 16, kTile = c.bn * kHead * (int)sizeof(KV);
+  static constexpr int kHead = Problem::head, kDown = c.wm / 16, kSteps = kHead / 16, kTile = c.bn * (int)(line_pitch() * sizeof(KV));
   static constexpr int kWords = kHead / 8, kWordsOfKey = kHead * (int)sizeof(KV) / 16;
   Problem p;
   unsigned char* memory;
@@ -55,7 +55,11 @@ struct Warp {
   /// Starts copying the step of keys from `key` on, which lie in one page; those from `end` on are zero.
   HONE_DEVICE void start(const KV* k, const KV* v, unsigned to, long page, int key, int end) const {
     if constexpr (c.once) to = __shfl_sync(~0u, to, lane_of_warp());  // not uniform any more: see copy_word
-    constexpr int kLines = 32 / kWordsOfKey;                          // of one access of the warp
+    if constexpr (32 % kWordsOfKey != 0) {
+      start_words(k, v, to, page, key, end);
+      return;
+    }
+    constexpr int kLines = max_of(32 / kWordsOfKey, 1);  // of one access of the warp
     const int lane = lane_of_warp(), word = lane % kWordsOfKey, line = lane / kWordsOfKey;
     const long stride = p.heads * kHead;
     long from = (page * p.page + key % (int)p.page + line) * stride + head * kHead + word * (16 / (int)sizeof(KV));
@@ -65,6 +69,18 @@ struct Warp {
       const unsigned place = kNarrow ? place_in_narrow_tile(i + line, word) : place_in_tile(i + line, word);
       copy_word<c.once>(to + place, k + from, inside);
       copy_word<c.once>(to + kTile + place, v + from, inside);
+    }
+  }
+
+  /// The same where an access of the warp has no whole lines.
+  HONE_DEVICE void start_words(const KV* k, const KV* v, unsigned to, long page, int key, int end) const {
+    const long first = page * p.page + key % (int)p.page;
+#pragma unroll
+    for (int i = 0; i < c.bn * kWordsOfKey / 32; ++i) {
+      const int at = i * 32 + lane_of_warp(), line = at / kWordsOfKey, word = at % kWordsOfKey;
+      const long from = ((first + line) * p.heads + head) * kHead + word * 8;
+      copy_word<c.once>(to + place_in_tile(line, word), k + from, key + line < end);
+      copy_word<c.once>(to + kTile + place_in_tile(line, word), v + from, key + line < end);
     }
   }
 
