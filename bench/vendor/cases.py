@@ -34,7 +34,7 @@ KERNELS = {
     ("attention", "bf16"): ("attention_wgmma", "attention_mma"), ("attention_full", "bf16"): ("attention_wgmma", "attention_mma"),
     ("attention_packed", "bf16"): ("attention_wgmma", "attention_mma"),
     ("attention_fp8", "bf16"): ("attention_fp8",), ("attention_fp8_full", "bf16"): ("attention_fp8",),
-    ("decode", "bf16"): ("decode_mma",), ("decode_latent", "bf16"): ("decode_latent",), ("decode_fp8", "bf16"): ("decode_mma",),
+    ("decode", "bf16"): ("decode_mma",), ("decode_latent", "bf16"): ("decode_latent_wgmma", "decode_latent_mma"), ("decode_fp8", "bf16"): ("decode_mma",),
 }
 TENSOR_CORE_KERNELS = ("gemm_wgmma", "gemm_mma")
 

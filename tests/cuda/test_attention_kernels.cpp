@@ -43,6 +43,7 @@ TEST_CASE("attention by warpgroups is for Hopper, and its tensor maps obey the r
   const KernelSpec& spec = **find_builtin_kernel("attention_wgmma");
   for (const Shape& shape : {Shape{}, Shape{{"head", 64}, {"layout", 2}, {"causal", 0}},
                              Shape{{"head", 256}, {"heads", 3}, {"group", 5}, {"queries", 77}, {"keys", 1001}},
+                             Shape{{"head", 96}, {"heads", 3}, {"queries", 77}, {"keys", 1001}, {"layout", 2}}, Shape{{"head", 32}},
                              Shape{{"packed", 1}, {"batch", 7}, {"queries", 1000}, {"keys", 3001}, {"varied", 90}}}) {
     const Problem problem = attention_problem(spec, shape);
     CAPTURE(text(problem.shape));
@@ -63,6 +64,10 @@ TEST_CASE("attention by warpgroups compiles, and likely configurations use no lo
   check_registers("attention_wgmma", {{"head", 64}, {"causal", 0}, {"layout", 2}}, hopper,
                   {"consumers=3,bn=128,by_fma=2,lazy=8", "consumers=3,bn=128,q_stages=2"});
   check_registers("attention_wgmma", {{"head", 256}}, hopper, {"bn=80,schedule=0,pingpong=false"});
+  for (const std::int64_t head : {32, 96, 160, 224}) {  // no whole panels of 64 columns
+    CAPTURE(head);
+    check_registers("attention_wgmma", {{"head", head}}, hopper, {"bn=64"});
+  }
   check_registers("attention_wgmma", {{"packed", 1}}, hopper, {"", "bn=176,schedule=1"});
   check_registers("attention_wgmma", {{"packed", 1}, {"head", 64}}, hopper, {"consumers=3,schedule=1,cluster=2"});
 }
@@ -86,6 +91,7 @@ TEST_CASE("attention by warps compiles for each family since Ampere") {
   check_registers("attention_mma", {}, large("sm_80", 80), {"", "held=true,stages=2,by_fma=2,lazy=8"});
   check_registers("attention_mma", {{"head", 64}, {"causal", 0}, {"layout", 2}}, large("sm_90a", 90), {"warps=8,bn=128"});
   check_registers("attention_mma", {{"head", 256}}, large("sm_100a", 100), {"bn=32"});
+  check_registers("attention_mma", {{"head", 96}}, large("sm_80", 80), {"stages=2"});
   check_registers("attention_mma", {{"packed", 1}}, large("sm_80", 80), {"", "held=true,stages=2"});
   const KernelSpec& spec = **find_builtin_kernel("attention_mma");
   CHECK_FALSE(space_of(spec, attention_problem(spec, {}), large("sm_75", 75)).ok());
@@ -94,6 +100,10 @@ TEST_CASE("attention by warps compiles for each family since Ampere") {
 TEST_CASE("decoding by warps compiles for each family since Ampere; only split sequences have a second pass") {
   check_registers("decode_mma", {}, large("sm_80", 80), {"", "split=8,stages=4"});
   check_registers("decode_mma", {{"head", 64}, {"page", 16}}, large("sm_90a", 90), {"bn=16,split=4,wm=32"});
+  for (const std::int64_t head : {32, 96, 160}) {
+    CAPTURE(head);
+    check_registers("decode_mma", {{"head", head}}, large("sm_90a", 90), {"split=4,once=true,stages=2"});
+  }
   check_registers("decode_mma", {{"head", 256}, {"queries", 8}}, large("sm_100a", 100), {"stages=2"});
   check_registers("decode_mma", {{"sequences", 1}, {"longest", 32768}}, large("sm_90a", 90), {"split=16,cluster=true,warps=8,residency=1"});
   const KernelSpec& spec = **find_builtin_kernel("decode_mma");
@@ -142,7 +152,7 @@ TEST_CASE("no asynchronous copy has a cache policy beside a uniform address, whi
     CHECK(others > 0);  // ordinary ones are seen
     return count;
   };
-  CHECK(copies_beside_uniform("decode_latent", DType::kBF16, "") == 0);
+  CHECK(copies_beside_uniform("decode_latent_mma", DType::kBF16, "") == 0);
   for (const char* const given :
        {"warps=8,wm=32,bn=16,stages=1,held=true,raster=16,lazy=8,by_fma=2", "warps=4,bn=16,stages=2", "warps=8,bn=16,stages=3"}) {
     CAPTURE(given);
@@ -157,13 +167,30 @@ TEST_CASE("no asynchronous copy has a cache policy beside a uniform address, whi
 }
 
 TEST_CASE("decoding over a latent cache compiles for each family since Ampere") {
-  check_registers("decode_latent", {}, large("sm_80", 80), {"warps=4,bn=32"});
-  check_registers("decode_latent", {{"heads", 128}}, large("sm_90a", 90), {"", "wm=32", "wm=64,split=2"});
-  check_registers("decode_latent", {{"queries", 4}}, large("sm_100a", 100), {"split=4,stages=2"});
+  check_registers("decode_latent_mma", {}, large("sm_80", 80), {"warps=4,bn=32"});
+  check_registers("decode_latent_mma", {{"heads", 128}}, large("sm_90a", 90), {"", "wm=32", "wm=64,split=2"});
+  check_registers("decode_latent_mma", {{"queries", 4}}, large("sm_100a", 100), {"split=4,stages=2"});
+}
+
+TEST_CASE("decoding over a latent cache by warpgroups is for Hopper, and its tensor maps obey the rules of the hardware") {
+  const KernelSpec& spec = **find_builtin_kernel("decode_latent_wgmma");
+  const DeviceInfo hopper = large("sm_90a", 90);
+  check_registers("decode_latent_wgmma", {{"heads", 128}}, hopper, {"", "split=2,lazy=8", "cluster=2"});
+  check_registers("decode_latent_wgmma", {{"latent", 256}, {"rope", 0}}, hopper, {"bn=128", "stages=4,split=3"});
+  for (const Shape& shape : {Shape{}, Shape{{"heads", 128}, {"queries", 3}, {"page", 16}}, Shape{{"longest", 1001}, {"page", 1001}},
+                             Shape{{"latent", 128}, {"heads", 7}, {"page", 24}}}) {
+    const Problem problem = attention_problem(spec, shape);
+    CAPTURE(text(problem.shape));
+    const auto space = space_of(spec, problem, hopper);
+    REQUIRE_MESSAGE(space.ok(), space.error().message);
+    check_plans(spec, problem, *space, hopper, 50);
+    CHECK_FALSE(space_of(spec, problem, large("sm_100a", 100)).ok());
+  }
+  CHECK_FALSE(space_of(spec, attention_problem(spec, {{"page", 100}}), hopper).ok());  // pieces of a page are 8 lines or more
 }
 
 TEST_CASE("pages of a latent cache may have any size") {
-  const KernelSpec& spec = **find_builtin_kernel("decode_latent");
+  const KernelSpec& spec = **find_builtin_kernel("decode_latent_mma");
   for (const std::int64_t page : {1, 16, 100, 4096}) {
     CHECK(space_of(spec, attention_problem(spec, {{"page", page}}), large("sm_90a", 90)).ok());
   }
@@ -179,6 +206,18 @@ TEST_CASE("the keys of a step of decode lie in one page") {
   CHECK_FALSE(has(16, "bn=32"));
   CHECK_FALSE(has(100, "bn=16"));
   CHECK(has(4096, "bn=32"));  // contiguous
+}
+
+TEST_CASE("8-bit caches have heads of whole runs of words") {
+  const KernelSpec& spec = **find_builtin_kernel("decode_mma");
+  const auto has_space = [&](std::int64_t head, DType cache) {
+    const DTypes dtypes{{"T", DType::kBF16}, {"KV", cache}};
+    return space_of(spec, attention_problem(spec, {{"head", head}}, dtypes), large("sm_90a", 90)).ok();
+  };
+  CHECK(has_space(96, DType::kBF16));
+  CHECK_FALSE(has_space(96, DType::kE4M3));
+  CHECK(has_space(64, DType::kE4M3));
+  CHECK_FALSE(has_space(48, DType::kBF16));
 }
 
 TEST_CASE("queries without keys have no answer, unless sequences are packed") {

@@ -7,7 +7,6 @@ import shutil
 
 HERE = pathlib.Path(__file__).resolve().parent
 KERNELS = HERE.parents[1] / "kernels_src"
-BY_WARPGROUPS = ("attention_wgmma", "attention_fp8")
 
 
 def substitute(text, pattern, replacement):
@@ -19,7 +18,7 @@ def substitute(text, pattern, replacement):
 
 
 def by_warps(folder, name):
-    """Instructions of a warp: attention_mma, decode_mma, decode_latent."""
+    """Instructions of a warp: attention_mma, decode_mma, decode_latent_mma."""
     shutil.copy(HERE / "warp.h", folder / "gemm_mma" / "instructions.h")
     (folder / "attention_copies.h").write_text('#include "gemm_mma/instructions.h"\n')
     file = folder / name / f"{name}.cu"
@@ -29,8 +28,8 @@ def by_warps(folder, name):
         file.write_text(text.replace("__cvta_generic_to_shared", "shared_address_of"))
 
 
-# What the kernel's marks say of its tensor maps.
-MAPS = """
+# What the kernels' marks say of their tensor maps.
+ATTENTION_MAPS = """
   const bool first = p.layout == 1;
   const long of_q = query_heads(p);
   const EmulatedMap q_map{q, {p.head, first ? of_q : p.queries, first ? p.queries : of_q, lines_of(p)},
@@ -41,10 +40,15 @@ MAPS = """
   };
   const EmulatedMap k_map = map_of(k), v_map = map_of(v);
 """
+LATENT_MAPS = """
+  const EmulatedMap q_map{q, {kLineOfCache, query_rows(p), 1, 1}, {kPanelLine, kRows, 1, 1}, 2};
+  const EmulatedMap cache_map{cache, {kLineOfCache, cache_pages(p) * p.page, 1, 1}, {kPanelLine, (int)lines_of_copy(p, c), 1, 1}, 2};
+"""
+BY_WARPGROUPS = {"attention_wgmma": ATTENTION_MAPS, "attention_fp8": ATTENTION_MAPS, "decode_latent_wgmma": LATENT_MAPS}
 
 
 def by_warpgroups(folder, name):
-    """Instructions of a warpgroup: attention_wgmma, attention_fp8."""
+    """Instructions of a warpgroup."""
     shutil.copy(HERE / "warpgroup.h", folder / "attention_wgmma" / "instructions.h")
     for left_out in ("attention_wgmma/products.h", "gemm_mma/instructions.h"):
         (folder / left_out).write_text("#pragma once\n")
@@ -56,10 +60,12 @@ def by_warpgroups(folder, name):
             file.write_text(text)
     file = folder / name / f"{name}.cu"
     text = substitute(file.read_text(), r".*d\.compute_capability != 90.*\n", "")
-    text = substitute(text, r"#include <hone/kernel_hopper\.h>\n", "")
-    text = substitute(text, r"(?s)TENSOR_MAP\(q,.*?v_map,", "")
+    # What the second pass of decoding needs before the kernel includes it.
+    early = '#if defined(HONE_READ)\n#include <hone/kernel_hopper.h>\n#else\n#include "../attention_wgmma/instructions.h"\n#endif\n'
+    text = substitute(text, r"#include <hone/kernel_hopper\.h>\n", early if name.startswith("decode") else "")
+    text = substitute(text, r"(?s)TENSOR_MAP\(q,.*?(v|cache)_map,", "")
     text = substitute(text, r"#if defined\(HONE_HOPPER\)", "#if !defined(HONE_READ)")
-    file.write_text(substitute(text, r"(SHARED_DYNAMIC\(unsigned char, memory\);)", lambda found: found[1] + MAPS))
+    file.write_text(substitute(text, r"(SHARED_DYNAMIC\(unsigned char, memory\);)", lambda found: found[1] + "\n  hopper::clear_barriers();" + BY_WARPGROUPS[name]))
     for file in (folder / "attention_rows.h", folder / "attention_work.h"):
         file.write_text(file.read_text().replace("#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800", "#if !defined(HONE_READ)"))
 
@@ -69,12 +75,12 @@ def emulated(name, folder):
     configuration is held against, larger ones are left out: an emulated product takes thousands of times as long."""
     folder = pathlib.Path(folder)
     shutil.copytree(KERNELS, folder)
-    for file in (folder / "attention.h", folder / "decode.h"):  # a kernel of its own, with the operation's reference
+    for file in (folder / "attention.h", folder / "decode.h", folder / "decode_latent.h"):  # a kernel of its own, with the operation's reference
         file.write_text(substitute(file.read_text(), r"OPERATION\(\w+\);\n", ""))
     (by_warpgroups if name in BY_WARPGROUPS else by_warps)(folder, name)
     file = folder / name / f"{name}.cu"
     pairs = "query_rows(p) * p.longest > 1600" if name.startswith("decode") else "query_rows(p) * p.keys > 12000"
-    if name in BY_WARPGROUPS:  # whole tiles are multiplied, whatever is in them
+    if name in BY_WARPGROUPS and name.startswith("attention"):  # whole tiles are multiplied, whatever is in them
         pairs += " || tiles_of(p, c) * rows_of(c) * c.bn > 150000"
     text = substitute(file.read_text(), r"(constexpr bool valid\(.*\) \{\n)", rf"\1  if ({pairs}) return false;\n")
     file.write_text(substitute(text, r"(?s)\nSHAPES\(.*?\);\n", ""))

@@ -37,6 +37,20 @@ class Emulated(unittest.TestCase):
         self.check("attention_mma", "bf16", "batch=2,heads=1,group=1,queries=21,keys=40,head=64", "warps=1,bn=32,stages=2,held=true")
         self.check("attention_mma", "bf16", "batch=1,heads=1,group=1,queries=8,keys=200,causal=0,head=64", "warps=1,bn=16,lazy=8")
 
+    def test_heads_that_are_no_power_of_two(self):
+        for head in (32, 96):
+            self.check("attention_mma", "bf16", f"batch=1,heads=1,group=1,queries=9,keys=20,head={head}", "warps=1,bn=16,stages=2")
+            self.check("attention_wgmma", "bf16", f"batch=1,heads=1,group=2,queries=20,keys=70,head={head}", "consumers=1,bn=64,schedule=0")
+            shape = f"sequences=2,heads=1,group=2,queries=2,longest=70,page=16,head={head},varied=50"
+            self.check("decode_mma", "T=bf16,KV=bf16", shape, "warps=2,split=2")
+        self.check("decode_mma", "T=bf16,KV=f16", "sequences=1,heads=2,group=3,longest=70,page=70,head=160", "warps=1,bn=32,stages=2")
+
+    @takes_long
+    def test_other_heads_that_are_no_power_of_two(self):
+        for head in (160, 224):
+            self.check("attention_mma", "bf16", f"batch=1,heads=1,group=1,queries=21,keys=40,head={head}", "warps=1,bn=16,stages=2")
+            self.check("attention_wgmma", "bf16", f"batch=1,heads=1,group=2,queries=20,keys=70,head={head}", "consumers=1,bn=64,schedule=0")
+
     @takes_long
     def test_packed_attention_by_warps(self):
         shape = "batch=4,heads=1,group=2,queries=60,keys=75,head=64,packed=1,varied=90"
@@ -85,18 +99,24 @@ class Emulated(unittest.TestCase):
                                ("sequences=1,longest=520", 33), ("sequences=1,longest=1530", 96),  # in two rounds
                                ("sequences=1,longest=1050,varied=90", 66)):
             self.check("decode_mma", "T=bf16,KV=bf16", f"{problem},heads=1,group=1,page=16,head=64", f"warps=1,bn=16,split={split}")
-        self.check("decode_latent", "bf16", "sequences=1,heads=1,longest=1530,page=32,latent=64,varied=90", "warps=4,bn=32,split=48")
+        self.check("decode_latent_mma", "bf16", "sequences=1,heads=1,longest=1530,page=32,latent=64,varied=90", "warps=4,bn=32,split=48")
 
     def test_decode_over_a_latent_cache_by_warps(self):
         shape = "sequences=2,heads=3,queries=2,longest=70,page=32,latent=64,varied=50"
-        self.check("decode_latent", "bf16", shape, "warps=4,bn=32,split=2")
-        self.check("decode_latent", "bf16", shape.replace("page=32", "page=16"), "warps=4,bn=32,split=2")  # two pages in a step
+        self.check("decode_latent_mma", "bf16", shape, "warps=4,bn=32,split=2")
+        self.check("decode_latent_mma", "bf16", shape.replace("page=32", "page=16"), "warps=4,bn=32,split=2")  # two pages in a step
+
+    def test_decode_over_a_latent_cache_by_warpgroups(self):
+        shape = "sequences=1,heads=3,queries=2,longest=70,page=32,latent=128,varied=50"
+        self.check("decode_latent_wgmma", "bf16", shape, "bn=64")
+        self.check("decode_latent_wgmma", "bf16", "sequences=2,heads=3,longest=200,page=16,latent=128,rope=0,varied=50", "lazy=8,split=2")
+        self.check("decode_latent_wgmma", "f16", "sequences=1,heads=5,longest=300,page=300,latent=128", "bn=128,stages=3")
 
     @takes_long
     def test_other_decode_over_a_latent_cache_by_warps(self):
-        self.check("decode_latent", "f16", "sequences=1,heads=20,longest=45,page=45,latent=128,rope=0", "warps=8,bn=64,wm=32")
-        self.check("decode_latent", "bf16", "sequences=1,heads=2,longest=130,page=64", "warps=8,bn=64,stages=2,split=3")
-        self.check("decode_latent", "bf16", "sequences=1,heads=2,longest=190,page=48,latent=64", "warps=4,bn=64,split=2")  # steps across pages
+        self.check("decode_latent_mma", "f16", "sequences=1,heads=20,longest=45,page=45,latent=128,rope=0", "warps=8,bn=64,wm=32")
+        self.check("decode_latent_mma", "bf16", "sequences=1,heads=2,longest=130,page=64", "warps=8,bn=64,stages=2,split=3")
+        self.check("decode_latent_mma", "bf16", "sequences=1,heads=2,longest=190,page=48,latent=64", "warps=4,bn=64,split=2")  # steps across pages
 
     def test_decode_over_8_bit_floats_by_warps(self):
         for head, config in ((64, "warps=2,wm=32"), (128, "warps=2,bn=32,held=true,split=2"), (256, "warps=1,stages=2")):

@@ -47,6 +47,13 @@ inline void mbarrier_wait(u32 barrier, u32 parity) {
   while (barrier_at(barrier).phase == parity) __nanosleep(1);
 }
 
+inline void store_pair(u32 to, float x, float y) { ((float*)shared_at(to))[0] = x, ((float*)shared_at(to))[1] = y; }
+inline void load_words(u32& a, u32& b, u32& c, u32& d, u32 from) {
+  const u32* const at = (const u32*)shared_at(from);
+  a = at[0], b = at[1], c = at[2], d = at[3];
+}
+inline void grid_dependency_wait_after(const void*, const void*) {}
+
 inline void prefetch_tensor_map(const EmulatedMap&) {}
 template <int>
 void setmaxnreg_dec() {}
@@ -54,8 +61,26 @@ template <int>
 void setmaxnreg_inc() {}
 inline void wgmma_fence() {}
 inline void wgmma_commit_group() {}
+/// Of a block's barriers; its threads take turns in one. What one block leaves another one finds: each thread begins with clear_barriers.
+inline thread_local int arrived_at[32], passed_by[32];
+inline void clear_barriers() {
+  for (int id = 0; id < 32; ++id) arrived_at[id] = passed_by[id] = 0;
+}
+inline void barrier_sync(int id, int threads) {
+  const int before = passed_by[id];
+  if (++arrived_at[id] == threads) {
+    arrived_at[id] = 0;
+    ++passed_by[id];
+  }
+  while (passed_by[id] == before) __nanosleep(1);
+}
+/// Barrier `id` (1 to 15).
+inline void named_barrier_sync(int id, int threads) { barrier_sync(id, threads); }
+/// Products end for all warps at once.
 template <int>
-void wgmma_wait_group() {}
+void wgmma_wait_group() {
+  barrier_sync(16 + (int)threadIdx.x / 128, 128);
+}
 /// The address in units of 16 bytes, and the bytes from one panel of columns to the next; the kernel adds bits 62 and 63 for lines of 64
 /// bytes.
 inline u64 matrix_descriptor(u32 address, u32 leading, u32) { return address >> 4 | (u64)leading << 32; }
@@ -71,11 +96,17 @@ inline void stmatrix(u32 row, u32 a, u32 b, u32 c, u32 d) {
 inline u32 cluster_rank() { __builtin_trap(); }
 inline void cluster_sync() { __builtin_trap(); }
 inline void mbarrier_arrive_remote(u32, u32) { __builtin_trap(); }
-inline void named_barrier_sync(int, int) {}  // a tile without queries is left at once
 }  // namespace hopper
 inline void named_barrier_arrive(int, int) { __builtin_trap(); }
 inline void tma_load_multicast(hopper::u32, const EmulatedMap&, int, int, int, int, hopper::u32, hopper::u16) { __builtin_trap(); }
 
+inline void store_words(hopper::u32 to, hopper::u32 x, hopper::u32 y, hopper::u32 z, hopper::u32 w) {
+  hopper::u32* const at = (hopper::u32*)hopper::shared_at(to);
+  at[0] = x, at[1] = y, at[2] = z, at[3] = w;
+}
+inline void load_pair(float (&to)[2], hopper::u32 from) {
+  for (int i = 0; i < 2; ++i) to[i] = ((const float*)hopper::shared_at(from))[i];
+}
 template <int n>
 void fence_registers(float (&)[n]) {}
 template <int n>
@@ -106,11 +137,18 @@ inline void tma_load(hopper::u32 to, const EmulatedMap& map, int x, int y, int z
     const bool inside = b < map.size[1] && c < map.size[2] && u < map.size[3];
     const unsigned char* const from =
         (const unsigned char*)map.array + (((u * map.size[2] + c) * map.size[1] + b) * map.size[0] + x) * map.element;
-    for (int e = 0; e < bytes; ++e) *hopper::shared_at(to + swizzled(bytes, line, e)) = inside ? from[e] : 0;
+    const long columns = (map.size[0] - x) * map.element;  // bytes that there are
+    for (int e = 0; e < bytes; ++e) *hopper::shared_at(to + swizzled(bytes, line, e)) = inside && e < columns ? from[e] : 0;
   }
   hopper::barrier_at(barrier).bytes -= lines * bytes;
   hopper::barrier_at(barrier).end_phase();
 }
+
+namespace hopper {
+constexpr u64 kEvictNormal = 0;
+inline void tma_load(u32 to, const EmulatedMap& map, int x, int y, u32 barrier) { ::tma_load(to, map, x, y, 0, 0, barrier); }
+inline void tma_load(u32, const EmulatedMap&, int, int, u32, u64, u16) { __builtin_trap(); }
+}  // namespace hopper
 
 /// A sum as the instruction adds it. Products of 8 bits and the sum before them are aligned to the largest of all, cut off behind 13 binary
 /// places and added; wider ones are summed in float (DeepSeek-V3, arXiv 2412.19437, 3.3.2; its 14 bits have the leading one).

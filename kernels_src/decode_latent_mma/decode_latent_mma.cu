@@ -1,10 +1,7 @@
-// Decoding over a latent cache (multi-head latent attention): all heads of q share one line of the cache for each token. A key is the whole
-// line, latent and rotated part; a value is its latent part. The cache lies in pages: table[sequence, page of the sequence] is the page of
-// [pages, page, latent + rope]. lse is the logarithm of the sum of exponentials.
+// Decoding over a latent cache (multi-head latent attention) on tensor cores (mma): out = softmax(scale * q cache^T) values for each
+// sequence and head; lse is the logarithm of the sum of exponentials.
 #include <hone/kernel.h>
 #include <hone/kernel_hopper.h>
-
-#include "../decode_parts.h"
 
 struct Problem {
   long sequences = 32;
@@ -29,14 +26,7 @@ struct Config {
   TUNE(1, 2) int residency = 1;  // blocks on a multiprocessor, for which registers are left
 };
 
-constexpr long kLineOfCache = Problem::latent + Problem::rope;  // elements
-
-HONE_BOTH constexpr long rows_of_sequence(Problem p) { return p.queries * p.heads; }
-HONE_BOTH constexpr long query_rows(Problem p) { return p.sequences * rows_of_sequence(p); }
-HONE_BOTH constexpr long pages_of_sequence(Problem p) { return ceil_div(p.longest, p.page); }
-constexpr long cache_pages(Problem p) { return p.sequences * pages_of_sequence(p); }
-constexpr long shortest(Problem p) { return p.longest - (p.longest - p.queries) * p.varied / 100; }
-HONE_BOTH constexpr long part_keys(Problem p, const Config& c) { return round_up(ceil_div(p.longest, (long)c.split), (long)c.bn); }
+#include "../decode_latent.h"
 
 HONE_BOTH constexpr int threads_of(const Config& c) { return c.warps * 32; }
 HONE_BOTH constexpr long q_bytes(const Config& c) { return c.wm * kLineOfCache * 2; }
@@ -70,13 +60,13 @@ constexpr bool likely(Problem p, Config c, Device d) {
   return c.split * 8 >= 64 || blocks * 2 > d.multiprocessors || part_keys(p, c) < 256;  // half of the device would be idle
 }
 
-constexpr Launch launch_decode_latent(Problem p, Config c) {
+constexpr Launch launch_decode_latent_mma(Problem p, Config c) {
   return {.grid = {c.split, ceil_div(rows_of_sequence(p), (long)c.wm), p.sequences},
           .block = {threads_of(c)},
           .shared = shared_bytes(p, c),
           .overlap = true};
 }
-constexpr Launch launch_decode_latent_sum(Problem p, Config c) {
+constexpr Launch launch_decode_latent_mma_sum(Problem p, Config c) {
   return {.grid = {ceil_div(query_rows(p) * (p.latent / 64) * warps_of_row(c.split), (long)kSumWarps)},
           .block = {kSumThreads},
           .enabled = c.split > 1,
@@ -84,59 +74,19 @@ constexpr Launch launch_decode_latent_sum(Problem p, Config c) {
 }
 
 template <class T>
-constexpr Cost cost(Problem p) {
-  const double keys = 0.5 * p.sequences * (p.longest + shortest(p));  // in the mean
-  return {.flops = 2.0 * keys * rows_of_sequence(p) * (2 * p.latent + p.rope),
-          .bytes = sizeof(T) * (keys * (p.latent + p.rope) + query_rows(p) * (2.0 * p.latent + p.rope)),
-          .sum_length = 1.0 * p.longest};
-}
-
-/// The line of a key in the cache.
-HONE_DEVICE long cache_line(Problem p, const i32* table, long sequence, long key) {
-  return table[sequence * pages_of_sequence(p) + key / p.page] * p.page + key % p.page;
-}
-/// The end of the keys that row number `row` of its sequence sees.
-HONE_DEVICE long end_of_row(Problem p, int row, long length) { return length - p.queries + row / (int)p.heads + 1; }
-template <class T>
-HONE_DEVICE double score_of(const T* q, const T* line) {
-  double sum = 0;
-  for (int e = 0; e < kLineOfCache; ++e) sum += (float)q[e] * (float)line[e];
-  return sum;
-}
-
-template <class T>
 REFERENCE(query_rows(p))
-TOLERANCE(lse, .absolute = 1e-3, .relative = 1e-5) void decode_latent_reference_lse(long row, const T* q, const T* cache, const i32* table,
-                                                                                    const i32* lengths, double* lse, float scale,
-                                                                                    Problem p) {
-  const long sequence = row / rows_of_sequence(p), end = end_of_row(p, (int)(row % rows_of_sequence(p)), lengths[sequence]);
-  double most = -1e300, sum = 0;
-  for (long key = 0; key < end; ++key) {
-    const double score = scale * score_of(q + row * kLineOfCache, cache + cache_line(p, table, sequence, key) * kLineOfCache);
-    if (score > most) {
-      sum *= exp(most - score);
-      most = score;
-    }
-    sum += exp(score - most);
-  }
-  lse[row] = most + log(sum);
+TOLERANCE(lse, .absolute = 1e-3, .relative = 1e-5) void decode_latent_mma_reference_lse(long row, const T* q, const T* cache,
+                                                                                        const i32* table, const i32* lengths, double* lse,
+                                                                                        float scale, Problem p) {
+  lse_at(row, q, cache, table, lengths, lse, scale, p);
 }
 // Weights are rounded to T before the product with values.
-constexpr long kShare = 64;
 template <class T>
 REFERENCE(query_rows(p) * p.latent / 64)
-TOLERANCE(out, .absolute = 0.01, .relative = 0.006) void decode_latent_reference(long i, const T* q, const T* cache, const i32* table,
-                                                                                 const i32* lengths, double* out, double* lse, float scale,
-                                                                                 Problem p) {
-  const long row = i / (Problem::latent / kShare), first = i % (Problem::latent / kShare) * kShare;
-  const long sequence = row / rows_of_sequence(p), end = end_of_row(p, (int)(row % rows_of_sequence(p)), lengths[sequence]);
-  double sums[kShare] = {};
-  for (long key = 0; key < end; ++key) {
-    const T* const line = cache + cache_line(p, table, sequence, key) * kLineOfCache;
-    const double weight = exp(scale * score_of(q + row * kLineOfCache, line) - lse[row]);
-    for (int e = 0; e < kShare; ++e) sums[e] += weight * (float)line[first + e];
-  }
-  for (int e = 0; e < kShare; ++e) out[row * Problem::latent + first + e] = sums[e];
+TOLERANCE(out, .absolute = 0.01, .relative = 0.006) void decode_latent_mma_reference(long i, const T* q, const T* cache, const i32* table,
+                                                                                     const i32* lengths, double* out, double* lse,
+                                                                                     float scale, Problem p) {
+  out_at(i, q, cache, table, lengths, out, lse, scale, p);
 }
 
 SHAPES({.sequences = 3, .heads = 5, .longest = 100, .varied = 90, .page = 64},
@@ -149,7 +99,7 @@ SHAPES({.sequences = 3, .heads = 5, .longest = 100, .varied = 90, .page = 64},
 #include "part.h"
 
 template <class T, Config c>
-KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(threads_of(c), c.residency) void decode_latent(
+KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(threads_of(c), c.residency) void decode_latent_mma(
     IN(query_rows(p) * (p.latent + p.rope), .normal) const T* __restrict__ q,
     IN(cache_pages(p) * p.page * (p.latent + p.rope), .normal) const T* __restrict__ cache,
     IN(cache_pages(p), .permutation) const i32* __restrict__ table,
@@ -180,17 +130,10 @@ KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(threads_of(c), c.residency) void decode_l
 
 /// Adds up the parts of each row; warps have 64 columns of one.
 template <class T, Config c>
-KERNEL LAUNCH_BOUNDS(kSumThreads) void decode_latent_sum(
+KERNEL LAUNCH_BOUNDS(kSumThreads) void decode_latent_mma_sum(
     IN(p.sequences, .low = shortest(p), .below = p.longest + 1) const i32* __restrict__ lengths,
     OUT(query_rows(p) * p.latent) T* __restrict__ out, OUT(query_rows(p)) float* __restrict__ lse,
     WORKSPACE(c.split > 1 ? c.split * query_rows(p) * p.latent : 1) const float* part_out,
     WORKSPACE(c.split > 1 ? c.split * query_rows(p) : 1) const float* part_lse, Problem p) {
-  const long rows = query_rows(p), item = (blockIdx.x * (long)kSumWarps + threadIdx.x / 32) / warps_of_row(c.split);
-  const long row = item / (Problem::latent / 64);
-  const int column = (int)(item % (Problem::latent / 64) * 64 + threadIdx.x % 32 * 2);
-  const int sequence = (int)min_of(row, rows - 1) / (int)rows_of_sequence(p);
-  hopper::grid_dependency_wait_after(lengths + sequence, part_lse + row);
-  launch_dependents();
-  const int parts = ceil_div(lengths[sequence], (int)part_keys(p, c));
-  add_parts<T, c.split, (int)Problem::latent>(parts, rows, row, column, part_out, part_lse, out, lse);
+  add_latent_parts<T, c>(lengths, out, lse, part_out, part_lse, p);
 }
