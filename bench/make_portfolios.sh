@@ -35,8 +35,11 @@ attention bf16 attention.bf16 300 batch=1..64,heads=1..64,group=1|4|8,queries=1.
 attention bf16 attention.bf16.head64 240 batch=1..64,heads=1..64,group=1|4|8,queries=1..16384,keys=16..16384,head=64
 attention bf16 attention.bf16.head256 240 batch=1..64,heads=1..64,group=1|4|8,queries=1..16384,keys=16..16384,head=256
 attention bf16 attention.bf16.full 240 batch=1..64,heads=1..64,group=1|4|8,queries=1..16384,keys=16..16384,causal=0
+attention bf16 attention.bf16.window 120 batch=1..64,heads=1..64,group=1|4|8,queries=1..16384,keys=16..16384,window=64..8192
 attention bf16 attention.bf16.packed 120 batch=1..64,heads=1..32,group=1|4|8,queries=64..32768,keys=64..32768,packed=1,varied=50
 attention_fp8 bf16 attention_fp8.bf16 150 batch=1..64,heads=1..64,group=1|4|8,queries=1..16384,keys=16..16384
+attention_fp8 bf16 attention_fp8.bf16.head64 90 batch=1..64,heads=1..64,group=1|4|8,queries=1..16384,keys=16..16384,head=64
+attention_fp8 bf16 attention_fp8.bf16.head256 90 batch=1..64,heads=1..64,group=1|4|8,queries=1..16384,keys=16..16384,head=256
 decode T=bf16,KV=bf16 decode.bf16 330 sequences=1..256,heads=1..16,group=1..16,queries=1..8,longest=32..65536,varied=0|1..100,page=16|32|64|128|256|512|1024|2048|4096|8192|16384|32768|65536
 decode T=bf16,KV=e4m3 decode.e4m3 240 sequences=1..256,heads=1..16,group=1..16,queries=1..8,longest=32..65536,varied=0|1..100,page=16|32|64|128|256|512|1024|2048|4096|8192|16384|32768|65536
 decode_latent bf16 decode_latent.bf16 150 sequences=1..256,heads=8..128,queries=1..8,longest=32..65536,varied=0|1..100,page=16|32|64|128|256|512|1024|2048|4096|8192|16384|32768|65536
