@@ -64,7 +64,8 @@ struct Consumer {
   /// Passes the weights of step `n` to the other warpgroup. A thread has read what it overwrites: the weights of the step before.
   HONE_DEVICE void pass(int n) const {
 #pragma unroll
-    for (int i = 0; i < c.bn / 16; ++i) store_words(passed_at() + i * 2048, own[4 * i], own[4 * i + 1], own[4 * i + 2], own[4 * i + 3]);
+    for (int i = 0; i < c.bn / 16; ++i)
+      store_words(passed_at() + i * (128 * 16), own[4 * i], own[4 * i + 1], own[4 * i + 2], own[4 * i + 3]);
     hopper::store_pair(most_at(), rows.most[0], rows.most[1]);
     __syncwarp();
     if (thread % 32 == 0) hopper::mbarrier_arrive(layout.given(group, thread / 32));
@@ -74,7 +75,7 @@ struct Consumer {
     hopper::mbarrier_wait(layout.given(1 - group, thread / 32), n / 2 % 2);
 #pragma unroll
     for (int i = 0; i < c.bn / 16; ++i) {
-      hopper::load_words(passed[4 * i], passed[4 * i + 1], passed[4 * i + 2], passed[4 * i + 3], passed_at() + i * 2048);
+      hopper::load_words(passed[4 * i], passed[4 * i + 1], passed[4 * i + 2], passed[4 * i + 3], passed_at() + i * (128 * 16));
     }
     float most[2];
     load_pair(most, most_at());
@@ -119,8 +120,9 @@ struct Consumer {
       if (n + 1 < count) add_passed(n + 1);
     }
   }
-  /// Weighs step `n`, passes the weights on, and adds the step. Scores are started when the step before was added, and not while its weights
-  /// come: a stage is loaded again as soon as both warpgroups have added it, and waiting for one step to arrive would hold up the next.
+  /// Weighs step `n`, passes the weights on, and adds the step. Scores are started when the step before was added, and not while its
+  /// weights come: a stage is loaded again as soon as both warpgroups have added it, and waiting for one step to arrive would hold up the
+  /// next.
   HONE_DEVICE void add_own(int n, int key, int end) {
     float factor[2];
     start_scores(n);

@@ -21,9 +21,9 @@ struct Config {
   TUNE(64, 128) int bn = 64;     // keys of a step
   TUNE(2, 3, 4) int stages = 2;  // steps in shared memory
   TUNE(1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128)
-  int split = 1;              // parts of the longest sequence: more blocks, and a second pass
+  int split = 1;               // parts of the longest sequence: more blocks, and a second pass
   TUNE(1, 2) int cluster = 1;  // blocks with the same keys and neighbouring rows: each loads a part of each step for both (multicast)
-  TUNE(-1, 8) int lazy = -1;  // sums are rescaled where scores exceed the largest before by more than this power of two; -1: always
+  TUNE(-1, 8) int lazy = -1;   // sums are rescaled where scores exceed the largest before by more than this power of two; -1: always
 };
 #include "../decode_latent.h"
 
@@ -54,13 +54,13 @@ HONE_BOTH constexpr long tiles_of_sequence(Problem p, const Config& c) {
 
 template <class T>
 constexpr bool valid(Problem p, Config c, Device d) {
-  if (p.longest < p.queries) return false;                              // queries without keys
-  if (d.compute_capability != 90) return false;                         // wgmma: Hopper alone
-  if (p.latent % 128 != 0 || p.rope % kPanel != 0) return false;        // whole panels for each warpgroup
-  if (p.latent / 4 + c.bn / 2 + c.bn / 2 + 24 > 232) return false;      // sums, scores and two steps' weights must be in registers
-  if (shared_bytes(p, c) > d.shared_memory_per_block) return false;     // the device's limit
-  if (lines_of_copy(p, c) % 8 != 0) return false;                       // a swizzle's lines
-  if (cache_pages(p) * p.page > 2000000000) return false;               // coordinates have 32 bits
+  if (p.longest < p.queries) return false;                             // queries without keys
+  if (d.compute_capability != 90) return false;                        // wgmma: Hopper alone
+  if (p.latent % 128 != 0 || p.rope % kPanel != 0) return false;       // whole panels for each warpgroup
+  if (p.latent / 4 + c.bn / 2 + c.bn / 2 + 24 > 232) return false;     // sums, scores and two steps' weights must be in registers
+  if (shared_bytes(p, c) > d.shared_memory_per_block) return false;    // the device's limit
+  if (lines_of_copy(p, c) % 8 != 0) return false;                      // a swizzle's lines
+  if (cache_pages(p) * p.page > 2000000000) return false;              // coordinates have 32 bits
   return c.split == 1 || (c.split - 1) * part_keys(p, c) < p.longest;  // a part without keys
 }
 
@@ -88,17 +88,17 @@ constexpr Launch launch_decode_latent_wgmma_sum(Problem p, Config c) {
 
 template <class T>
 REFERENCE(query_rows(p))
-TOLERANCE(lse, .absolute = 1e-3,
-          .relative = 1e-5) void decode_latent_wgmma_reference_lse(long row, const T* q, const T* cache, const i32* table,
-                                                                   const i32* lengths, double* lse, float scale, Problem p) {
+TOLERANCE(lse, .absolute = 1e-3, .relative = 1e-5) void decode_latent_wgmma_reference_lse(long row, const T* q, const T* cache,
+                                                                                          const i32* table, const i32* lengths, double* lse,
+                                                                                          float scale, Problem p) {
   lse_at(row, q, cache, table, lengths, lse, scale, p);
 }
 // Weights are rounded to T before the product with values.
 template <class T>
 REFERENCE(query_rows(p) * p.latent / 64)
-TOLERANCE(out, .absolute = 0.01, .relative = 0.006) void decode_latent_wgmma_reference(long i, const T* q, const T* cache,
-                                                                                       const i32* table, const i32* lengths, double* out,
-                                                                                       double* lse, float scale, Problem p) {
+TOLERANCE(out, .absolute = 0.01, .relative = 0.006) void decode_latent_wgmma_reference(long i, const T* q, const T* cache, const i32* table,
+                                                                                       const i32* lengths, double* out, double* lse,
+                                                                                       float scale, Problem p) {
   out_at(i, q, cache, table, lengths, out, lse, scale, p);
 }
 
@@ -148,7 +148,8 @@ KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(kThreads, 1) void decode_latent_wgmma(
     const int first_row = (int)blockIdx.y * kRows, group = __shfl_sync(0xffffffffu, (int)threadIdx.x / 128 - 1, 0);
     if (group < 0) {
       hopper::setmaxnreg_dec<40>();
-      if (threadIdx.x < 32) Producer<c>{q_map, cache_map, table + sequence * pages_of_sequence(p), p, layout}.run(sequence, first_row, begin, end);
+      if (threadIdx.x < 32)
+        Producer<c>{q_map, cache_map, table + sequence * pages_of_sequence(p), p, layout}.run(sequence, first_row, begin, end);
     } else {
       hopper::setmaxnreg_inc<232>();
       Consumer<T, c> consumer{p, layout, group, (int)threadIdx.x % 128, power_scale(scale), sign_of(scale), first_row, length};

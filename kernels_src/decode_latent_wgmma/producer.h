@@ -33,9 +33,10 @@ struct Producer {
       const int stage = n % c.stages, key = begin + n * c.bn, here = line;
       const hopper::u32 free = n / c.stages % 2 ^ 1;
       const int pieces = ceil_div(min_of(end - key, c.bn), lines);  // of the step, of all blocks of the cluster
-      if (n + 1 < count) line = line_of(key + c.bn + mine);  // has a step's time to come
+      if (n + 1 < count) line = line_of(key + c.bn + mine);         // has a step's time to come
       for (int panel = 0; panel < kPanels; ++panel) {
-        if (panel % (kValuePanels / 2) == 0 && panel < kValuePanels) hopper::mbarrier_wait(layout.empty(stage, panel / (kValuePanels / 2)), free);
+        if (panel % (kValuePanels / 2) == 0 && panel < kValuePanels)
+          hopper::mbarrier_wait(layout.empty(stage, panel / (kValuePanels / 2)), free);
         if (lane == 0) hopper::mbarrier_arrive_expect_tx(layout.full(stage, panel), pieces * lines * kPanelLine);
         __syncwarp();
         if (!loads || key + mine >= end) continue;
