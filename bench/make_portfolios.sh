@@ -36,7 +36,7 @@ attention bf16 attention.bf16.head64 240 batch=1..64,heads=1..64,group=1|4|8,que
 attention bf16 attention.bf16.head256 240 batch=1..64,heads=1..64,group=1|4|8,queries=1..16384,keys=16..16384,head=256
 attention bf16 attention.bf16.full 240 batch=1..64,heads=1..64,group=1|4|8,queries=1..16384,keys=16..16384,causal=0
 attention bf16 attention.bf16.window 120 batch=1..64,heads=1..64,group=1|4|8,queries=1..16384,keys=16..16384,window=64..8192
-attention bf16 attention.bf16.packed 120 batch=1..64,heads=1..32,group=1|4|8,queries=64..32768,keys=64..32768,packed=1,varied=50
+attention bf16 attention.bf16.packed 120 batch=1..64,heads=1..32,group=1|4|8,queries=64..32768,keys=64..32768,packed=1,varied=0|1..100
 attention_fp8 bf16 attention_fp8.bf16 150 batch=1..64,heads=1..64,group=1|4|8,queries=1..16384,keys=16..16384
 attention_fp8 bf16 attention_fp8.bf16.head64 90 batch=1..64,heads=1..64,group=1|4|8,queries=1..16384,keys=16..16384,head=64
 attention_fp8 bf16 attention_fp8.bf16.head256 90 batch=1..64,heads=1..64,group=1|4|8,queries=1..16384,keys=16..16384,head=256
