@@ -65,7 +65,22 @@ struct LookupRequest {
 
   [[nodiscard]] const DTypes& dtypes() const { return implementations.front().problem.dtype; }
   [[nodiscard]] const Shape& shape() const { return implementations.front().problem.shape; }
-  [[nodiscard]] double difference(const Portfolio& from) const { return hone::difference(from, dtypes(), shape()); }
+  /// With `given`: the problem's fields, but for extents that were not given, which are of the portfolio's range.
+  [[nodiscard]] Shape shape_for(const Portfolio& from) const {
+    Shape some = shape();
+    for (const auto& [name, extent] : draw(from.range, 0)) {
+      const auto axis = std::ranges::find(from.range.axes, name, &RangeAxis::name);
+      const auto field = std::ranges::find(some, name, &Shape::value_type::first);
+      const auto own = std::ranges::find(*given, name, &Shape::value_type::first);
+      if (!axis->exact && field != some.end()) {
+        field->second = own == given->end() ? extent : own->second;
+      }
+    }
+    return some;
+  }
+  [[nodiscard]] double difference(const Portfolio& from) const {
+    return given == nullptr ? hone::difference(from, dtypes(), shape()) : hone::difference(from, dtypes(), shape_for(from));
+  }
   /// Whether it has members of a kernel that may serve.
   [[nodiscard]] bool has_members(const Portfolio& from) const {
     return std::ranges::any_of(implementations, [&](const Implementation& one) {
@@ -74,15 +89,7 @@ struct LookupRequest {
   }
   /// How far it is outside of the range.
   [[nodiscard]] double outside(const Portfolio& from) const {
-    if (given == nullptr) {
-      return extents_outside(from.range, shape());
-    }
-    Shape some = draw(from.range, 0);  // a shape of the range, but for what was given
-    for (auto& [name, extent] : some) {
-      const auto own = std::ranges::find(*given, name, &Shape::value_type::first);
-      extent = own == given->end() ? extent : own->second;
-    }
-    return extents_outside(from.range, some);
+    return given == nullptr ? extents_outside(from.range, shape()) : extents_outside(from.range, shape_for(from));
   }
   [[nodiscard]] bool is_for(const Portfolio& from) const {
     return fits(match, difference(from)) && has_members(from) && outside(from) <= kNear;
@@ -335,7 +342,8 @@ Result<std::vector<Portfolio>> portfolios_for(const std::string& operation, std:
 /// For such problems, or where there are none those for similar ones.
 void read_shipped_portfolios(const KernelSpec& spec, const Problem& like, const DeviceInfo& device) {
   const Implementation only{&spec, like};
-  const LookupRequest request{{&only, 1}, device};
+  const Shape none;
+  const LookupRequest request{{&only, 1}, device, Match::kSame, &none};
   std::vector<ShippedGroup> groups = shipped_groups(operation_of(spec), portfolio_key("", DTypes(), device).device, device.architecture);
   const auto difference_of = [&](const ShippedGroup& group) { return request.difference(group.front()->head()); };
   std::erase_if(groups, [&](const ShippedGroup& group) {

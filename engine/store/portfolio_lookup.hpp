@@ -30,9 +30,10 @@ struct PortfolioPick {
   Prediction prediction;
 };
 
-/// Which portfolios are asked: those for the problem's dtypes and exact fields (flags, STATIC fields), or those for similar problems, which
-/// differ there by 2 at most (difference()). Code for similar problems is other code, and no session has checked it: so they are asked only
-/// for kernels that come with Hone, and not under a purpose (inputs, bounds of errors, objectives).
+/// Which portfolios are asked: those for the problem's dtypes and exact fields (flags, STATIC fields), whose range has an extent of 0 where
+/// the problem has, or those for similar problems, which differ there by 2 at most (difference()). Code for similar problems is other code,
+/// and no session has checked it: so they are asked only for kernels that come with Hone, and not under a purpose (inputs, bounds of
+/// errors, objectives).
 enum class Match { kSame, kSimilar };
 
 /// The legal member that the rule expects to be fastest and that was not withdrawn from the problem; of the newest portfolio in whose range

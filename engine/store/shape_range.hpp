@@ -49,7 +49,7 @@ Shape ordered_as(const ShapeRange& range, const Shape& shape);
 /// How far a shape is outside: the largest factor by which an extent is beyond the nearest part of its axis, as a logarithm to the base 2.
 /// 0: inside; infinite: difference() is not 0.
 double distance(const ShapeRange& range, const Shape& shape);
-/// The same, whatever makes a difference.
+/// The same of the extents alone: whatever makes a difference counts as inside, and who asks this asks for that, too.
 double extents_outside(const ShapeRange& range, const Shape& shape);
 /// The sum of the axes' differences. 0: there is none; infinite: the fields are others.
 double difference(const ShapeRange& range, const Shape& shape);

@@ -247,9 +247,26 @@ TEST_CASE("what differs in too much is not similar") {
         "bf16, head=128, window=0");
 }
 
+TEST_CASE("of an extent that is not given those portfolios count that have it as 0, and those that have not") {
+  const KernelSpec& spec = **find_builtin_kernel("attention_wgmma");
+  const std::array<Implementation, 1> only{Implementation{&spec, make_problem(spec, DType::kBF16, {}).value()}};
+  const auto windows = [&](const Shape& given) {
+    std::string why, all;
+    for (const Portfolio& one : portfolios_for("attention", only, given, test::hopper("NVIDIA H200"), nullptr, why).value()) {
+      const auto axis = std::ranges::find(one.range.axes, "window", &RangeAxis::name);
+      all += axis->most() == 0 ? "none " : "some ";
+    }
+    return all;
+  };
+  CHECK(contains(windows({}), "none"));
+  CHECK(contains(windows({}), "some"));
+  CHECK(windows({{"window", 0}}) == "none ");
+  CHECK(windows({{"window", 512}}) == "some ");
+}
+
 TEST_CASE("attention with a window is served by what was measured without one") {
   const KernelSpec& spec = **find_builtin_kernel("attention_wgmma");
-  const Shape shape = parse_shape(spec, "batch=2,heads=8,queries=4096,keys=4096,head=64,causal=0,window=1000").value();
+  const Shape shape = parse_shape(spec, "batch=2,heads=8,queries=32768,keys=32768,head=64,window=30000").value();
   const Choice choice = choose(spec, make_problem(spec, DType::kBF16, shape).value(), test::hopper("NVIDIA H200"), nullptr).value();
   REQUIRE(choice.prediction);
   CHECK(contains(choice.prediction->made_for, "window=0"));
