@@ -116,8 +116,8 @@ class Case:
         """Ragged problems beside this one: nothing is a multiple of anything."""
         if self.work in ATTENTION or self.work in DECODE:  # heads and their size stay
             return [self.with_extents((*self.extents[:3], self.extents[3] + more, self.extents[4])) for more in (1, -3)]
-        if self.work == "decode_latent":
-            return [self.with_extents((*self.extents[:2], self.extents[2] + more)) for more in (1, -3)]
+        if self.work == "decode_latent":  # whole runs of 8 lines: copies by tensor maps must not reach beyond a sequence's part of the cache
+            return [self.with_extents((*self.extents[:2], self.extents[2] + more)) for more in (8, -24)]
         if self.work == "rope_append":
             return [self.with_extents((self.extents[0] + more, *self.extents[1:])) for more in (1, -3)]
         grown = tuple(extent + 1 for extent in self.extents)
