@@ -1,5 +1,9 @@
 #pragma once
 // The operation attention, which several kernels implement.
+
+/// Elements of a head of v and out.
+HONE_BOTH constexpr long value_head() { return Problem::value == 0 ? Problem::head : Problem::value; }
+
 #include "attention_problem.h"
 
 OPERATION(attention);

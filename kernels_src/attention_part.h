@@ -12,9 +12,9 @@ HONE_DEVICE auto load_part(const T* from) {
   }
 }
 
-template <class T, Config c>
+template <class T, Config c, int elements = Problem::head>
 struct Part {
-  static constexpr int kPlaces = Problem::head / (c.lanes * c.vec), kElements = kPlaces * c.vec;
+  static constexpr int kPlaces = elements / (c.lanes * c.vec), kElements = kPlaces * c.vec;
   float element[kElements] = {};
 
   static HONE_DEVICE int place(int i) { return (i * c.lanes + (int)threadIdx.x % c.lanes) * c.vec; }
@@ -27,7 +27,7 @@ struct Part {
     }
   }
   template <class Other>
-  HONE_DEVICE float dot(const Part<Other, c>& other) const {
+  HONE_DEVICE float dot(const Part<Other, c, elements>& other) const {
     float sum = 0;
 #pragma unroll
     for (int i = 0; i < kElements; ++i) sum += element[i] * other.element[i];
@@ -38,7 +38,7 @@ struct Part {
     for (int i = 0; i < kElements; ++i) element[i] *= factor;
   }
   template <class Other>
-  HONE_DEVICE void add(float weight, const Part<Other, c>& other) {
+  HONE_DEVICE void add(float weight, const Part<Other, c, elements>& other) {
 #pragma unroll
     for (int i = 0; i < kElements; ++i) element[i] += weight * other.element[i];
   }

@@ -31,6 +31,7 @@ struct Config {
   TUNE(0, 1, 2, 3, 4) int by_fma = 0;  // of eight exponentials, those that multiply-adds compute instead of the special-function unit
   static constexpr int cluster = 1;
 };
+HONE_BOTH constexpr long value_head() { return Problem::head; }  // elements of a head of v and out
 #include "../attention_problem.h"
 
 template <class T>
@@ -40,6 +41,7 @@ constexpr Cost cost(Problem p) {
 
 constexpr int kOperandBytes = 1;                                  // of an element of q, k and v
 HONE_BOTH constexpr long padded_head() { return Problem::head; }  // of elements in shared memory
+HONE_BOTH constexpr long padded_value_head() { return Problem::head; }
 HONE_BOTH constexpr int lazy_of(const Config& c) { return c.lazy; }
 /// Bytes of a row that lie together in shared memory.
 constexpr long line_of(Problem p) { return min_of(p.head, 128L); }
@@ -47,6 +49,7 @@ HONE_BOTH constexpr int rows_of(const Config& c) { return 64 * c.consumers; }
 HONE_BOTH constexpr int threads_of(const Config& c) { return 128 * (c.consumers + 1); }
 HONE_BOTH constexpr long q_bytes(const Config& c) { return rows_of(c) * Problem::head; }
 HONE_BOTH constexpr long stage_bytes(const Config& c) { return c.bn * Problem::head; }
+HONE_BOTH constexpr long value_stage_bytes(const Config& c) { return stage_bytes(c); }
 /// Lines of 128 keys.
 HONE_BOTH constexpr long transposed_bytes(const Config& c) { return round_up((long)c.bn, 128L) * Problem::head; }
 constexpr long shared_bytes(Problem p, Config c) {

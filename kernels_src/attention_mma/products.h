@@ -54,14 +54,14 @@ HONE_DEVICE void scores_of_tile(float (&scores)[down][keys / 2], unsigned tile, 
 }
 
 /// Adds the product of weights and a tile of values.
-template <class T, int down, int keys, class Convert = AsRead>
-HONE_DEVICE void add_tile(float (&sums)[down][Problem::head / 2], const unsigned (&weights)[down][keys / 4], unsigned tile,
+template <class T, int down, int keys, int sums_of_row, class Convert = AsRead>
+HONE_DEVICE void add_tile(float (&sums)[down][sums_of_row], const unsigned (&weights)[down][keys / 4], unsigned tile,
                           Convert convert = {}) {
   const int lane = lane_of_warp();
 #pragma unroll
   for (int step = 0; step < keys / 16; ++step) {
 #pragma unroll
-    for (int j = 0; j < Problem::head / 16; ++j) {  // the last two matrices have columns from 8 on
+    for (int j = 0; j < sums_of_row / 8; ++j) {  // the last two matrices have columns from 8 on
       unsigned b[4];
       ldmatrix_trans(b, tile + step * (int)(16 * line_pitch() * 2) + place_of_pair(lane % 16, lane / 16, j));
       convert(b);

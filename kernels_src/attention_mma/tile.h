@@ -8,7 +8,7 @@
 HONE_DEVICE unsigned place_in_tile(int line, int word) { return line * (int)(line_pitch() * 2) + (word ^ line % 8) * 16; }
 
 /// Rows of one head in memory.
-template <class T>
+template <class T, int elements = Problem::head>
 struct Rows {
   const T* from;
   long stride;
@@ -17,7 +17,7 @@ struct Rows {
   /// Starts copying `lines` rows from `first` on; rows that do not exist are zero.
   template <int lines, int threads>
   HONE_DEVICE void start(unsigned to, int first) const {
-    constexpr int kWords = Problem::head / 8, kCopies = ceil_div(lines * kWords, threads);
+    constexpr int kWords = elements / 8, kCopies = ceil_div(lines * kWords, threads);
     const T* const begin = from + first * stride;
 #pragma unroll
     for (int i = 0; i < kCopies; ++i) {

@@ -6,13 +6,13 @@
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 template <class T, Config c>
 struct Warp {
-  static constexpr int kHead = Problem::head, kDown = c.wm / 16, kThreads = c.warps * 32, kTile = c.bn * (int)line_pitch() * 2,
-                       kSteps = kHead / 16;
+  static constexpr int kHead = Problem::head, kValues = (int)value_head(), kDown = c.wm / 16, kThreads = c.warps * 32,
+                       kTile = c.bn * (int)line_pitch() * 2, kSteps = kHead / 16;
   Problem p;
   unsigned shared;
   float scale, sign;  // of scores, for powers of two: above 0; 1 or -1
   TwoRows rows[kDown];
-  float sums[kDown][kHead / 2] = {};
+  float sums[kDown][kValues / 2] = {};
   unsigned held[c.held ? kDown * kSteps : 1][4];
 
   HONE_DEVICE unsigned k_at(int block) const { return shared + rows_of(c) * (int)line_pitch() * 2 + block % c.stages * kTile; }
@@ -34,7 +34,7 @@ struct Warp {
 
   /// Blocks of keys run backwards: those on the diagonal come first. Copies of keys and values form groups of their own, in turn; at each
   /// wait, those that may be under way are of the later stages.
-  HONE_DEVICE void run(const Rows<T>& of_q, const Rows<T>& of_k, const Rows<T>& of_v, const Work& work) {
+  HONE_DEVICE void run(const Rows<T>& of_q, const Rows<T>& of_k, const Rows<T, kValues>& of_v, const Work& work) {
     const int count = work.end - work.begin;
     const auto start_k = [&](int n) {
       if (n < count) of_k.template start<c.bn, kThreads>(k_at(n), (work.end - 1 - n) * c.bn);

@@ -41,7 +41,7 @@ struct Operands {
 /// `In`: the type of q, k and v; `T`: that of the results.
 template <class T, class In, Config c>
 struct Consumer {
-  static constexpr int kHead = Problem::head, kStep = 32;  // bytes of a line that an instruction multiplies
+  static constexpr int kHead = Problem::head, kValues = (int)value_head(), kStep = 32;  // bytes of a line that an instruction multiplies
   Problem p;
   SharedLayout<c> layout;
   const i32 *q_starts, *k_starts;
@@ -50,7 +50,7 @@ struct Consumer {
   typename Operands<In>::Scales scales;
   int rank, group, thread;  // of the block in its cluster; consumer of the block; thread of the warpgroup
   float scale, sign;        // of the tile's scores, for powers of two: above 0; 1 or -1
-  float sums[kHead / 2], scores[c.bn / 2];
+  float sums[kValues / 2], scores[c.bn / 2];
   hopper::u32 weights[c.bn * kOperandBytes / 8];  // rounded
   TwoRows rows;
   int q_stage;  // of the tile: with a pipeline's state here, ptxas serialized all products
@@ -71,8 +71,8 @@ struct Consumer {
   HONE_DEVICE void start_sums(int stage, bool accumulate) {
 #pragma unroll
     for (int step = 0; step < c.bn * kOperandBytes / kStep; ++step) {
-      weighted_sum<In, kHead>(sums, weights + step * 4, Operands<In>::template operand<c>(layout.values(stage), step),
-                              accumulate || step > 0);
+      weighted_sum<In, kValues>(sums, weights + step * 4, Operands<In>::template operand<c>(layout.values(stage), step),
+                                accumulate || step > 0);
     }
     hopper::wgmma_commit_group();
   }

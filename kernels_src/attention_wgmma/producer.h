@@ -17,16 +17,17 @@ struct Producer {
 
   /// Loads a block of keys or values: the cluster's blocks load parts of its rows, each for all. Rows behind the sequence's last one are
   /// zero or another packed sequence's; no query sees them.
+  template <int panels>
   HONE_DEVICE void load_block(hopper::u32 to, const TensorMap& map, int block, int head, const Sequence& s, hopper::u32 barrier) const {
     const int first = (int)s.first_key + block * c.bn;
     if constexpr (c.cluster == 1) {
-      load_rows(to, map, c.bn, first, head, (int)s.line, barrier);
+      load_rows<panels>(to, map, c.bn, first, head, (int)s.line, barrier);
     } else {
       constexpr int kRows = c.bn / c.cluster;
       const int mine = first + rank * kRows;
-      hopper::mbarrier_arrive_expect_tx(barrier, c.bn * kPanels * kLine);
+      hopper::mbarrier_arrive_expect_tx(barrier, c.bn * panels * kLine);
 #pragma unroll
-      for (int panel = 0; panel < kPanels; ++panel) {
+      for (int panel = 0; panel < panels; ++panel) {
         tma_load_multicast(to + (panel * c.bn + rank * kRows) * kLine, map, panel * kColumns, Problem::layout == 1 ? head : mine,
                            Problem::layout == 1 ? mine : head, (int)s.line, barrier, (1 << c.cluster) - 1);
       }
@@ -34,10 +35,11 @@ struct Producer {
   }
 
   /// Loads `rows` rows of a head, in panels.
+  template <int panels>
   HONE_DEVICE void load_rows(hopper::u32 to, const TensorMap& map, int rows, int first, int head, int line, hopper::u32 barrier) const {
-    hopper::mbarrier_arrive_expect_tx(barrier, rows * kPanels * kLine);
+    hopper::mbarrier_arrive_expect_tx(barrier, rows * panels * kLine);
 #pragma unroll
-    for (int panel = 0; panel < kPanels; ++panel) {
+    for (int panel = 0; panel < panels; ++panel) {
       tma_load(to + panel * rows * kLine, map, panel * kColumns, Problem::layout == 1 ? head : first, Problem::layout == 1 ? first : head,
                line, barrier);
     }
@@ -73,15 +75,15 @@ struct Producer {
       load_k(work, kv_head, block, k_state);
       hopper::mbarrier_wait(layout.q_empty(q_state.stage), q_state.parity ^ 1);
       set_index(q_state.stage, index, sequence);
-      load_rows(layout.q(q_state.stage), q_map, rows_of(c), (int)work.sequence.first_query + work.first, work.head, (int)work.sequence.line,
-                layout.q_full(q_state.stage));
+      load_rows<kPanels>(layout.q(q_state.stage), q_map, rows_of(c), (int)work.sequence.first_query + work.first, work.head,
+                         (int)work.sequence.line, layout.q_full(q_state.stage));
       q_state.advance();
       const int following = after(index, count);
 #pragma unroll 1
       for (; block >= work.begin; --block) {
         if (block > work.begin) load_k(work, kv_head, block - 1, k_state);
         hopper::mbarrier_wait(layout.v_empty(v_state.stage), v_state.parity ^ 1);
-        load_block(layout.v(v_state.stage), v_map, block, kv_head, work.sequence, layout.v_full(v_state.stage));
+        load_block<kValuePanels>(layout.v(v_state.stage), v_map, block, kv_head, work.sequence, layout.v_full(v_state.stage));
         v_state.advance();
         ++blocks;
       }
@@ -101,7 +103,7 @@ struct Producer {
 
   HONE_DEVICE void load_k(const Work& work, int kv_head, int block, PipelineState<c.stages>& state) const {
     hopper::mbarrier_wait(layout.k_empty(state.stage), state.parity ^ 1);
-    load_block(layout.k(state.stage), k_map, block, kv_head, work.sequence, layout.k_full(state.stage));
+    load_block<kPanels>(layout.k(state.stage), k_map, block, kv_head, work.sequence, layout.k_full(state.stage));
     state.advance();
   }
 

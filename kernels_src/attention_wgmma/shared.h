@@ -6,6 +6,7 @@
 constexpr bool kTransposed = kOperandBytes == 1;
 constexpr int kTransposingWarps = 3;  // warps: those of the producer's warpgroup that load nothing
 constexpr int kLine = min_of((int)padded_head() * kOperandBytes, 128), kPanels = (int)padded_head() * kOperandBytes / kLine;
+constexpr int kValuePanels = (int)padded_value_head() * kOperandBytes / kLine;
 
 /// Shared memory: tiles of q, stages of k and v, of v transposed, barriers, the number of each tile and of its packed sequence.
 /// Tiles lie in panels of kLine bytes of each row.
@@ -14,11 +15,11 @@ struct SharedLayout {
   hopper::u32 base, barriers;
   HONE_DEVICE explicit SharedLayout(const void* memory) {
     base = (hopper::shared_address(memory) + 1023) / 1024 * 1024;
-    barriers = base + c.q_stages * q_bytes(c) + c.stages * (2 * stage_bytes(c) + transposed_bytes(c));
+    barriers = base + c.q_stages * q_bytes(c) + c.stages * (stage_bytes(c) + value_stage_bytes(c) + transposed_bytes(c));
   }
   HONE_DEVICE hopper::u32 q(int stage) const { return base + stage * q_bytes(c); }
   HONE_DEVICE hopper::u32 k(int stage) const { return q(c.q_stages) + stage * stage_bytes(c); }
-  HONE_DEVICE hopper::u32 v(int stage) const { return k(c.stages + stage); }
+  HONE_DEVICE hopper::u32 v(int stage) const { return k(c.stages) + stage * value_stage_bytes(c); }
   HONE_DEVICE hopper::u32 transposed(int stage) const { return v(c.stages) + stage * transposed_bytes(c); }
   HONE_DEVICE hopper::u32 q_full(int stage) const { return barriers + stage * 8; }         // q and the number of its tile are there
   HONE_DEVICE hopper::u32 q_empty(int stage) const { return q_full(c.q_stages + stage); }  // those of another tile may come

@@ -41,10 +41,11 @@ void check_registers(const char* kernel, const Shape& shape, const DeviceInfo& d
 
 TEST_CASE("attention by warpgroups is for Hopper, and its tensor maps obey the rules of the hardware") {
   const KernelSpec& spec = **find_builtin_kernel("attention_wgmma");
-  for (const Shape& shape : {Shape{}, Shape{{"head", 64}, {"layout", 2}, {"causal", 0}},
-                             Shape{{"head", 256}, {"heads", 3}, {"group", 5}, {"queries", 77}, {"keys", 1001}},
-                             Shape{{"head", 96}, {"heads", 3}, {"queries", 77}, {"keys", 1001}, {"layout", 2}}, Shape{{"head", 32}},
-                             Shape{{"packed", 1}, {"batch", 7}, {"queries", 1000}, {"keys", 3001}, {"varied", 90}}}) {
+  for (const Shape& shape :
+       {Shape{}, Shape{{"head", 64}, {"layout", 2}, {"causal", 0}},
+        Shape{{"head", 256}, {"heads", 3}, {"group", 5}, {"queries", 77}, {"keys", 1001}},
+        Shape{{"head", 96}, {"heads", 3}, {"queries", 77}, {"keys", 1001}, {"layout", 2}}, Shape{{"head", 32}},
+        Shape{{"head", 192}, {"value", 128}}, Shape{{"packed", 1}, {"batch", 7}, {"queries", 1000}, {"keys", 3001}, {"varied", 90}}}) {
     const Problem problem = attention_problem(spec, shape);
     CAPTURE(text(problem.shape));
     for (const auto& other : {large("sm_80", 80), large("sm_100a", 100)}) {
@@ -68,6 +69,7 @@ TEST_CASE("attention by warpgroups compiles, and likely configurations use no lo
     CAPTURE(head);
     check_registers("attention_wgmma", {{"head", head}}, hopper, {"bn=64"});
   }
+  check_registers("attention_wgmma", {{"head", 192}, {"value", 128}}, hopper, {"bn=112", "bn=128,lazy=8"});
   check_registers("attention_wgmma", {{"packed", 1}}, hopper, {"", "bn=176,schedule=1"});
   check_registers("attention_wgmma", {{"packed", 1}, {"head", 64}}, hopper, {"consumers=3,schedule=1,cluster=2"});
 }
@@ -135,9 +137,9 @@ TEST_CASE("no asynchronous copy has a cache policy beside a uniform address, whi
     return;
   }
   const DTypes narrow{{"T", DType::kBF16}, {"KV", DType::kE4M3}};
-  const auto copies_beside_uniform = [&](const char* kernel, const DTypes& dtypes, const char* given) {
+  const auto copies_beside_uniform = [&](const char* kernel, const DTypes& dtypes, const char* given, const Shape& shape = {}) {
     const KernelSpec& spec = **find_builtin_kernel(kernel);
-    const Problem problem = attention_problem(spec, {}, dtypes);
+    const Problem problem = attention_problem(spec, shape, dtypes);
     const auto compiled = compile(**compiler, spec, {parse_configuration(spec.parameters, given).value()}, problem.dtype, problem.shape);
     REQUIRE_MESSAGE(compiled[0].ok(), compiled[0].error().message);
     const auto& code = compiled[0]->artifact->bytes;
@@ -158,6 +160,11 @@ TEST_CASE("no asynchronous copy has a cache policy beside a uniform address, whi
     CAPTURE(given);
     CHECK(copies_beside_uniform("attention_mma", DType::kBF16, given) == 0);
   }
+  for (const std::int64_t head : {96, 160}) {  // whose lines are no power of two
+    CAPTURE(head);
+    CHECK(copies_beside_uniform("decode_mma", DType::kBF16, "stages=2,once=true,residency=1", {{"head", head}}) == 0);
+    CHECK(copies_beside_uniform("attention_mma", DType::kBF16, "stages=2,bn=16", {{"head", head}}) == 0);
+  }
   for (const char* const once : {"false", "true"}) {
     for (const char* const given : {"warps=2,wm=16,bn=64,stages=4,split=2", "warps=1,wm=16,bn=32,stages=8,split=4,held=true"}) {
       CAPTURE(given);
@@ -177,7 +184,7 @@ TEST_CASE("decoding over a latent cache by warpgroups is for Hopper, and its ten
   const DeviceInfo hopper = large("sm_90a", 90);
   check_registers("decode_latent_wgmma", {{"heads", 128}}, hopper, {"", "split=2,lazy=8", "cluster=2"});
   check_registers("decode_latent_wgmma", {{"latent", 256}, {"rope", 0}}, hopper, {"bn=128", "stages=4,split=3"});
-  for (const Shape& shape : {Shape{}, Shape{{"heads", 128}, {"queries", 3}, {"page", 16}}, Shape{{"longest", 1001}, {"page", 1001}},
+  for (const Shape& shape : {Shape{}, Shape{{"heads", 128}, {"queries", 3}, {"page", 16}}, Shape{{"longest", 1000}, {"page", 1000}},
                              Shape{{"latent", 128}, {"heads", 7}, {"page", 24}}}) {
     const Problem problem = attention_problem(spec, shape);
     CAPTURE(text(problem.shape));
@@ -186,7 +193,9 @@ TEST_CASE("decoding over a latent cache by warpgroups is for Hopper, and its ten
     check_plans(spec, problem, *space, hopper, 50);
     CHECK_FALSE(space_of(spec, problem, large("sm_100a", 100)).ok());
   }
-  CHECK_FALSE(space_of(spec, attention_problem(spec, {{"page", 100}}), hopper).ok());  // pieces of a page are 8 lines or more
+  // Pieces of a page are 8 lines or more, and none reaches beyond it.
+  CHECK_FALSE(space_of(spec, attention_problem(spec, {{"page", 100}}), hopper).ok());
+  CHECK_FALSE(space_of(spec, attention_problem(spec, {{"longest", 1001}, {"page", 1001}}), hopper).ok());
 }
 
 TEST_CASE("pages of a latent cache may have any size") {

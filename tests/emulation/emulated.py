@@ -34,15 +34,15 @@ ATTENTION_MAPS = """
   const long of_q = query_heads(p);
   const EmulatedMap q_map{q, {p.head, first ? of_q : p.queries, first ? p.queries : of_q, lines_of(p)},
                           {kLine, first ? 1 : rows_of(c), first ? rows_of(c) : 1, 1}, kOperandBytes};
-  const auto map_of = [&](const void* array) {
-    return EmulatedMap{array, {p.head, first ? p.heads : p.keys, first ? p.keys : p.heads, lines_of(p)},
+  const auto map_of = [&](const void* array, long elements) {
+    return EmulatedMap{array, {elements, first ? p.heads : p.keys, first ? p.keys : p.heads, lines_of(p)},
                        {kLine, first ? 1 : c.bn, first ? c.bn : 1, 1}, kOperandBytes};
   };
-  const EmulatedMap k_map = map_of(k), v_map = map_of(v);
+  const EmulatedMap k_map = map_of(k, p.head), v_map = map_of(v, value_head());
 """
 LATENT_MAPS = """
   const EmulatedMap q_map{q, {kLineOfCache, query_rows(p), 1, 1}, {kPanelLine, kRows, 1, 1}, 2};
-  const EmulatedMap cache_map{cache, {kLineOfCache, cache_pages(p) * p.page, 1, 1}, {kPanelLine, (int)lines_of_copy(p, c), 1, 1}, 2};
+  const EmulatedMap cache_map{cache, {kLineOfCache, kCacheLines, 1, 1}, {kPanelLine, (int)lines_of_copy(p, c), 1, 1}, 2};
 """
 BY_WARPGROUPS = {"attention_wgmma": ATTENTION_MAPS, "attention_fp8": ATTENTION_MAPS, "decode_latent_wgmma": LATENT_MAPS}
 

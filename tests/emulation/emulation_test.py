@@ -45,6 +45,12 @@ class Emulated(unittest.TestCase):
             self.check("decode_mma", "T=bf16,KV=bf16", shape, "warps=2,split=2")
         self.check("decode_mma", "T=bf16,KV=f16", "sequences=1,heads=2,group=3,longest=70,page=70,head=160", "warps=1,bn=32,stages=2")
 
+    def test_values_of_another_size_than_keys(self):
+        self.check("attention_mma", "bf16", "batch=1,heads=2,group=2,queries=9,keys=20,head=64,value=32,layout=2", "warps=1,bn=16,stages=2")
+        self.check("attention_wgmma", "bf16", "batch=1,heads=1,group=2,queries=20,keys=70,head=192,value=128", "consumers=1,bn=64,schedule=0")
+        packed = "batch=4,heads=1,group=1,queries=100,keys=120,head=64,value=96,packed=1,varied=100"
+        self.check("attention_wgmma", "f16", packed, "consumers=1,bn=64,schedule=2,raster=1,q_stages=2")
+
     @takes_long
     def test_other_heads_that_are_no_power_of_two(self):
         for head in (160, 224):
@@ -110,7 +116,10 @@ class Emulated(unittest.TestCase):
         shape = "sequences=1,heads=3,queries=2,longest=70,page=32,latent=128,varied=50"
         self.check("decode_latent_wgmma", "bf16", shape, "bn=64")
         self.check("decode_latent_wgmma", "bf16", "sequences=2,heads=3,longest=200,page=16,latent=128,rope=0,varied=50", "lazy=8,split=2")
-        self.check("decode_latent_wgmma", "f16", "sequences=1,heads=5,longest=300,page=300,latent=128", "bn=128,stages=3")
+        self.check("decode_latent_wgmma", "f16", "sequences=1,heads=5,longest=296,page=296,latent=128", "bn=128,stages=3")
+        for stages in (2, 3):  # that are loaded several times
+            self.check("decode_latent_wgmma", "bf16", "sequences=1,heads=1,longest=601,page=24,latent=128,rope=0", f"stages={stages}")
+        self.check("decode_latent_wgmma", "bf16", "sequences=1,heads=1,queries=3,longest=385,page=16,latent=128,varied=100", "stages=4,split=3,lazy=8")
 
     @takes_long
     def test_other_decode_over_a_latent_cache_by_warps(self):
