@@ -202,6 +202,10 @@ Result<bool> visit_store(PortfolioKey key, const LookupRequest& request, Store& 
   });
   return std::ranges::any_of(all, [&](const auto& one) {
     const Portfolio& portfolio = one.first->portfolio();
+    if (std::isinf(request.difference(portfolio))) {  // its problems have other fields
+      why = why.empty() ? changed(portfolio, request.implementations) : why;
+      return false;
+    }
     return request.is_for(portfolio) && visitor.wants(request.difference(portfolio), false) && is_current(one.first, request, why) &&
            visitor.visit(*one.first, one.second);
   });

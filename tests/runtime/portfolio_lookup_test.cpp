@@ -67,6 +67,16 @@ TEST_CASE("a portfolio of another version of a kernel is passed over, and why is
   const Choice choice = fixture.chosen(30);
   CHECK(choice.source == Source::kDefault);
   CHECK(contains(choice.why, "another version of row_sum"));
+
+  PortfolioFixture other;  // whose problems had one more field
+  other.made.sources["row_sum"] = "of yesterday";
+  other.made.range.axes.push_back({"depth", {{0, 0}}, true});
+  for (PortfolioPoint& point : other.made.points) {
+    point.shape.emplace_back("depth", 0);
+  }
+  other.put();
+  CHECK(other.chosen(30).source == Source::kDefault);
+  CHECK(contains(other.chosen(30).why, "another version of row_sum"));
 }
 
 TEST_CASE("a member that is not legal for a problem is passed over") {
