@@ -113,7 +113,7 @@ class Case:
         return dataclasses.replace(self, extents=tuple(extents))
 
     def neighbours(self):
-        """Ragged problems beside this one: nothing is a multiple of anything."""
+        """Ragged problems beside this one: nothing is a multiple of anything; of latent caches, of 16."""
         if self.work in ATTENTION or self.work in DECODE:  # heads and their size stay
             return [self.with_extents((*self.extents[:3], self.extents[3] + more, self.extents[4])) for more in (1, -3)]
         if self.work == "decode_latent":  # whole runs of 8 lines: copies by tensor maps must not reach beyond a sequence's part of the cache

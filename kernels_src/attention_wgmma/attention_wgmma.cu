@@ -80,7 +80,8 @@ constexpr bool likely(Problem p, Config c, Device d) {
   if (held_registers(p, c) + 40 > registers_of(c)) return false;                  // spills: addresses and the state of rows need some, too
   if (c.consumers == 1 && queries_of_sequence(p) > 64) return false;              // nothing shares what is loaded
   if (rows_of(c) > 64 && rows_of(c) >= 2 * queries_of_sequence(p)) return false;  // more than half of every tile is outside
-  if (c.bn < 112 && p.head <= 128 && c.consumers == 2) return false;    // 112 was 2 to 5 % behind 128: wider blocks synchronize less often
+  if (c.bn < 112 && max_of(p.head, value_head()) <= 128 && c.consumers == 2)
+    return false;                                                       // 112 was 2 to 5 % behind 128: wider blocks synchronize less often
   if (c.bn > 64 && c.bn >= 2 * keys_of_sequence(p)) return false;       // more than half of the block is outside
   if (c.cluster > 1 && p.head <= 128) return false;                     // 3 % behind: L2 serves what blocks share
   if (c.by_fma > 2) return false;                                       // multiply-adds become the limit
