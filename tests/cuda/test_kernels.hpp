@@ -114,11 +114,12 @@ inline std::vector<Result<Compiled>> compile(Compiler& compiler, const KernelSpe
   return compiler.compile(request);
 }
 
-inline Result<Compiled> compile_reference(Compiler& compiler, const KernelSpec& spec, const DTypes& dtype = DType::kF32) {
+inline Result<Compiled> compile_reference(Compiler& compiler, const KernelSpec& spec, const DTypes& dtype = DType::kF32, Shape shape = {}) {
   CompileRequest request;
   request.spec = &spec;
   request.dtype = dtype;
   request.reference = true;
+  request.shape = std::move(shape);
   return std::move(compiler.compile(request).front());
 }
 
