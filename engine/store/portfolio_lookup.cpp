@@ -65,15 +65,14 @@ struct LookupRequest {
 
   [[nodiscard]] const DTypes& dtypes() const { return implementations.front().problem.dtype; }
   [[nodiscard]] const Shape& shape() const { return implementations.front().problem.shape; }
-  /// With `given`: the problem's fields, but for extents that were not given, which are of the portfolio's range.
+  /// With `given`: the problem's shape, but for extents that were not given, which are of the portfolio's range.
   [[nodiscard]] Shape shape_for(const Portfolio& from) const {
     Shape some = shape();
-    for (const auto& [name, extent] : draw(from.range, 0)) {
+    for (auto& [name, extent] : some) {
       const auto axis = std::ranges::find(from.range.axes, name, &RangeAxis::name);
-      const auto field = std::ranges::find(some, name, &Shape::value_type::first);
-      const auto own = std::ranges::find(*given, name, &Shape::value_type::first);
-      if (!axis->exact && field != some.end()) {
-        field->second = own == given->end() ? extent : own->second;
+      const bool is_given = std::ranges::find(*given, name, &Shape::value_type::first) != given->end();
+      if (!is_given && axis != from.range.axes.end() && !axis->exact) {
+        extent = axis->least();
       }
     }
     return some;

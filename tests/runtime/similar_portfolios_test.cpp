@@ -249,8 +249,8 @@ TEST_CASE("what differs in too much is not similar") {
 
 TEST_CASE("of an extent that is not given those portfolios count that have it as 0, and those that have not") {
   const KernelSpec& spec = **find_builtin_kernel("attention_wgmma");
-  const std::array<Implementation, 1> only{Implementation{&spec, make_problem(spec, DType::kBF16, {}).value()}};
   const auto windows = [&](const Shape& given) {
+    const std::array<Implementation, 1> only{Implementation{&spec, make_problem(spec, DType::kBF16, given).value()}};
     std::string why, all;
     for (const Portfolio& one : portfolios_for("attention", only, given, test::hopper("NVIDIA H200"), nullptr, why).value()) {
       const auto axis = std::ranges::find(one.range.axes, "window", &RangeAxis::name);
