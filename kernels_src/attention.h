@@ -2,7 +2,7 @@
 // The operation attention, which several kernels implement.
 
 /// Elements of a head of v and out.
-HONE_BOTH constexpr long value_head() { return Problem::value == 0 ? Problem::head : Problem::value; }
+HONE_BOTH constexpr long head_of_values() { return Problem::value_head == 0 ? Problem::head : Problem::value_head; }
 
 #include "attention_problem.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 // What attention is: out = softmax(scale * q k^T, over the keys that a query sees) v, for each sequence and head. Its cost and answer, and
-// what its kernels share: where elements lie and which keys a query sees. Their Problems are the same, but for `value`, of which
-// value_head() says what it is; `head`, `causal`, `layout` and `packed` are compiled in.
+// what its kernels share: where elements lie and which keys a query sees. Their Problems are the same, but for `value_head`, of which
+// head_of_values() says what it is; `head`, `causal`, `layout` and `packed` are compiled in.
 // Packed sequences differ in length and lie one after another, [tokens, heads, head]: sequence s has the tokens from q_starts[s] to before
 // q_starts[s + 1] of q, out and lse ([heads, tokens]), and those of k_starts of k and v. A query that sees no key gives zeros, and lse
 // -inf. Values are finite: products on tensor cores multiply those of keys beyond a sequence's end with weights of 0.
@@ -38,9 +38,10 @@ constexpr double pairs_of(Problem p) {
 
 /// With elements of so many bytes in q, k and v, and in out.
 constexpr Cost cost_of(Problem p, double operand, double result) {
-  return {.flops = 2.0 * p.batch * p.heads * p.group * (p.head + value_head()) * pairs_of(p),
-          .bytes = query_rows(p) * (p.head * operand + value_head() * result + 4.0) + key_rows(p) * (p.head + value_head()) * operand,
-          .sum_length = 1.0 * p.keys};
+  return {
+      .flops = 2.0 * p.batch * p.heads * p.group * (p.head + head_of_values()) * pairs_of(p),
+      .bytes = query_rows(p) * (p.head * operand + head_of_values() * result + 4.0) + key_rows(p) * (p.head + head_of_values()) * operand,
+      .sum_length = 1.0 * p.keys};
 }
 
 /// Where packed sequences begin: all are of the mean length and up to p.varied percent longer or shorter.
@@ -110,11 +111,11 @@ HONE_BOTH constexpr long head_stride(long tokens, long elements) { return (Probl
 HONE_BOTH constexpr long place_of(long line, long token, long head, long tokens, long heads, long elements) {
   return line * tokens * heads * elements + token * token_stride(heads, elements) + head * head_stride(tokens, elements);
 }
-/// Of q; with value_head(), of out.
+/// Of q; with head_of_values(), of out.
 HONE_BOTH constexpr long query_place(Problem p, const Sequence& s, long query, long head, long elements = Problem::head) {
   return place_of(s.line, s.first_query + query, head, p.queries, query_heads(p), elements);
 }
-/// Of k; with value_head(), of v.
+/// Of k; with head_of_values(), of v.
 HONE_BOTH constexpr long key_place(Problem p, const Sequence& s, long key, long head, long elements = Problem::head) {
   return place_of(s.line, s.first_key + key, head / p.group, p.keys, p.heads, elements);
 }
@@ -185,20 +186,20 @@ constexpr long kShare = 32;
 template <class T>
 HONE_DEVICE void out_at(long i, const T* q, const T* k, const T* v, const i32* q_starts, const i32* k_starts, double* out,
                         const double* lse, float scale, Problem p, float of_values = 1.0f) {
-  const long row = i / (value_head() / kShare), first = i % (value_head() / kShare) * kShare;
+  const long row = i / (head_of_values() / kShare), first = i % (head_of_values() / kShare) * kShare;
   const QueryRow at = query_row(p, row, q_starts, k_starts);
   const long position = position_of(at.sequence, at.query), end = end_key(p, at.sequence, position), step = token_stride(p.heads);
   const Row mine(q + query_place(p, at.sequence, at.query, at.head));
   const long keys = key_place(p, at.sequence, 0, at.head);
-  const T* const values = v + key_place(p, at.sequence, 0, at.head, value_head()) + first;
-  const long step_of_values = token_stride(p.heads, value_head());
+  const T* const values = v + key_place(p, at.sequence, 0, at.head, head_of_values()) + first;
+  const long step_of_values = token_stride(p.heads, head_of_values());
   double sums[kShare] = {};
   for (long key = first_key(p, position); key < end; ++key) {
     const float weight = (float)exp(scale * mine.dot(k + keys + key * step) - lse[row]);
 #pragma unroll
     for (int e = 0; e < kShare; ++e) sums[e] += weight * (float)values[key * step_of_values + e];
   }
-  const long to = query_place(p, at.sequence, at.query, at.head, value_head()) + first;
+  const long to = query_place(p, at.sequence, at.query, at.head, head_of_values()) + first;
 #pragma unroll
   for (int e = 0; e < kShare; ++e) out[to + e] = sums[e] * of_values;
 }

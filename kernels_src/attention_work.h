@@ -76,7 +76,7 @@ HONE_DEVICE void write_rows(TwoRows& rows, const float (&sums)[n], T* out, float
 #pragma unroll
   for (int r = 0; r < 2; ++r, query += 8) {
     const bool exists = query < work.sequence.queries;
-    rows.write(sums, r, out + query_place(p, work.sequence, query, work.head, value_head()), exists);
+    rows.write(sums, r, out + query_place(p, work.sequence, query, work.head, head_of_values()), exists);
     if (threadIdx.x % 4 == 0 && exists) lse[lse_place(p, work.sequence, query, work.head)] = rows.lse(r, scale);
   }
 }

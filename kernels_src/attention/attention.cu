@@ -6,17 +6,17 @@
 #include "../packet.h"
 
 struct Problem {
-  long batch = 4;                         // sequences
-  long heads = 32;                        // heads of k and v
-  long group = 1;                         // heads of q that share one of k and v
-  long queries = 4096, keys = 4096;       // tokens of a sequence (packed: of all together): of q and out; of k and v
-  RANGE(32, 512) STATIC long head = 128;  // elements of a head of q and k: multiples of 32
-  RANGE(0, 512) STATIC long value = 0;    // elements of a head of v and out, as well; 0: as many
-  STATIC bool causal = true;              // a query sees no keys behind it; the last query is beside the last key
-  RANGE(0) long window = 0;               // keys that a query sees up to its own, and from it on: itself and those near; 0: all
-  RANGE(1, 2) STATIC long layout = 1;     // of q, k, v and out: 1 [batch, tokens, heads, head], 2 [batch, heads, tokens, head]
-  STATIC bool packed = false;             // sequences differ in length: they lie one after another, in layout 1
-  RANGE(0, 100) long varied = 0;          // percent by which lengths differ from their mean in inputs that are made for packed sequences
+  long batch = 4;                            // sequences
+  long heads = 32;                           // heads of k and v
+  long group = 1;                            // heads of q that share one of k and v
+  long queries = 4096, keys = 4096;          // tokens of a sequence (packed: of all together): of q and out; of k and v
+  RANGE(32, 512) STATIC long head = 128;     // elements of a head of q and k: multiples of 32
+  RANGE(0, 512) STATIC long value_head = 0;  // elements of a head of v and out, as well; 0: as many
+  STATIC bool causal = true;                 // a query sees no keys behind it; the last query is beside the last key
+  RANGE(0) long window = 0;                  // keys that a query sees up to its own, and from it on: itself and those near; 0: all
+  RANGE(1, 2) STATIC long layout = 1;        // of q, k, v and out: 1 [batch, tokens, heads, head], 2 [batch, heads, tokens, head]
+  STATIC bool packed = false;                // sequences differ in length: they lie one after another, in layout 1
+  RANGE(0, 100) long varied = 0;             // percent by which lengths differ from their mean in inputs that are made for packed sequences
 };
 
 // A few threads share a query: each has some of its elements. A block has neighbouring queries of a head, which read the same keys.
@@ -32,19 +32,19 @@ HONE_BOTH constexpr int threads_of(const Config& c) { return c.rows * c.lanes; }
 
 template <class T>
 constexpr bool valid(Problem p, Config c, Device d) {
-  if (p.packed && p.layout != 1) return false;                                      // tokens are the outer axis
-  if (!has_answer(p)) return false;                                                 // queries without keys
-  if (p.head % 32 != 0 || p.value % 32 != 0) return false;                          // the answer is computed in shares of 32
-  if (threads_of(c) > d.threads_per_block) return false;                            // the device's limit
-  if (threads_of(c) % d.warp_size != 0) return false;                               // whole warps exchange their parts
-  if (c.vec * sizeof(T) > 16) return false;                                         // the widest access there is
-  return p.head % (c.lanes * c.vec) == 0 && value_head() % (c.lanes * c.vec) == 0;  // whole accesses
+  if (p.packed && p.layout != 1) return false;                                          // tokens are the outer axis
+  if (!has_answer(p)) return false;                                                     // queries without keys
+  if (p.head % 32 != 0 || p.value_head % 32 != 0) return false;                         // the answer is computed in shares of 32
+  if (threads_of(c) > d.threads_per_block) return false;                                // the device's limit
+  if (threads_of(c) % d.warp_size != 0) return false;                                   // whole warps exchange their parts
+  if (c.vec * sizeof(T) > 16) return false;                                             // the widest access there is
+  return p.head % (c.lanes * c.vec) == 0 && head_of_values() % (c.lanes * c.vec) == 0;  // whole accesses
 }
 
 template <class T>
 constexpr bool likely(Problem p, Config c, Device d) {
-  if ((p.head + value_head()) / c.lanes + c.step > 160) return false;  // spills: parts of q and of the sums are in registers
-  return c.vec * sizeof(T) == 16 || c.vec * c.lanes == p.head;         // narrow accesses take more of them
+  if ((p.head + head_of_values()) / c.lanes + c.step > 160) return false;  // spills: parts of q and of the sums are in registers
+  return c.vec * sizeof(T) == 16 || c.vec * c.lanes == p.head;             // narrow accesses take more of them
 }
 
 constexpr Launch launch(Problem p, Config c) {
@@ -59,7 +59,7 @@ TOLERANCE(lse, .absolute = 1e-3, .relative = 1e-5) void attention_reference_lse(
 }
 // Kernels round weights to T before the product with v: that is off by a share of the largest elements of v, however small their sum is.
 template <class T>
-REFERENCE(query_rows(p) * value_head() / 32)
+REFERENCE(query_rows(p) * head_of_values() / 32)
 TOLERANCE(out, .absolute = sizeof(T) > 2 ? 1e-4 : 0.01,
           .relative = sizeof(T) > 2 ? 1e-4 : 0.006) void attention_reference(long i, const T* q, const T* k, const T* v,
                                                                              const i32* q_starts, const i32* k_starts, double* out,
@@ -79,10 +79,10 @@ template <class T, Config c>
 KERNEL DTYPES(f32, f16, bf16)
     LAUNCH_BOUNDS(threads_of(c)) void attention(IN(query_rows(p) * p.head, .normal) const T* __restrict__ q,
                                                 IN(key_rows(p) * p.head, .normal) const T* __restrict__ k,
-                                                IN(key_rows(p) * value_head(), .normal) const T* __restrict__ v,
+                                                IN(key_rows(p) * head_of_values(), .normal) const T* __restrict__ v,
                                                 IN(p.packed ? p.batch + 1 : 0) const i32* __restrict__ q_starts,
                                                 IN(p.packed ? p.batch + 1 : 0) const i32* __restrict__ k_starts,
-                                                OUT(query_rows(p) * value_head()) T* __restrict__ out,
+                                                OUT(query_rows(p) * head_of_values()) T* __restrict__ out,
                                                 OUT(query_rows(p)) float* __restrict__ lse, SCALAR(0.25) float scale, Problem p) {
   long number = blockIdx.z, tile = blockIdx.x;
   if constexpr (Problem::packed) {
@@ -96,9 +96,9 @@ KERNEL DTYPES(f32, f16, bf16)
   const long mine = first + (long)threadIdx.x / c.lanes, query = min_of(mine, s.queries - 1), last = min_of(first + c.rows, s.queries) - 1;
   const long begin = first_key(p, position_of(s, query)), end = end_key(p, s, position_of(s, query));
   const long place = query_place(p, s, query, head), keys = key_place(p, s, 0, head), stride = token_stride(p.heads);
-  const long values = key_place(p, s, 0, head, value_head()), stride_of_values = token_stride(p.heads, value_head());
+  const long values = key_place(p, s, 0, head, head_of_values()), stride_of_values = token_stride(p.heads, head_of_values());
   Part<T, c> of_q, of_k[c.step];
-  Part<T, c, (int)value_head()> of_v, sums;
+  Part<T, c, (int)head_of_values()> of_v, sums;
   of_q.load_from(q + place);
   const float factor = scale * 1.44269504f;
   float most = -INFINITY, total = 0;
@@ -126,6 +126,6 @@ KERNEL DTYPES(f32, f16, bf16)
   }
   if (mine > last) return;
   sums.scale(total > 0.0f ? 1.0f / total : 0.0f);
-  sums.write(out + query_place(p, s, query, head, value_head()));
+  sums.write(out + query_place(p, s, query, head, head_of_values()));
   if (threadIdx.x % c.lanes == 0) lse[lse_place(p, s, query, head)] = (most + log2f(total)) * 0.69314718f;
 }

@@ -31,7 +31,7 @@ struct Config {
   TUNE(0, 1, 2, 3, 4) int by_fma = 0;  // of eight exponentials, those that multiply-adds compute instead of the special-function unit
   static constexpr int cluster = 1;
 };
-HONE_BOTH constexpr long value_head() { return Problem::head; }  // elements of a head of v and out
+HONE_BOTH constexpr long head_of_values() { return Problem::head; }  // elements of a head of v and out
 #include "../attention_problem.h"
 
 template <class T>
@@ -41,7 +41,7 @@ constexpr Cost cost(Problem p) {
 
 constexpr int kOperandBytes = 1;                                  // of an element of q, k and v
 HONE_BOTH constexpr long padded_head() { return Problem::head; }  // of elements in shared memory
-HONE_BOTH constexpr long padded_value_head() { return Problem::head; }
+HONE_BOTH constexpr long padded_head_of_values() { return Problem::head; }
 HONE_BOTH constexpr int lazy_of(const Config& c) { return c.lazy; }
 /// Bytes of a row that lie together in shared memory.
 constexpr long line_of(Problem p) { return min_of(p.head, 128L); }

@@ -6,7 +6,7 @@
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 template <class T, Config c>
 struct Warp {
-  static constexpr int kHead = Problem::head, kValues = (int)value_head(), kDown = c.wm / 16, kThreads = c.warps * 32,
+  static constexpr int kHead = Problem::head, kValues = (int)head_of_values(), kDown = c.wm / 16, kThreads = c.warps * 32,
                        kTile = c.bn * (int)line_pitch() * 2, kSteps = kHead / 16;
   Problem p;
   unsigned shared;

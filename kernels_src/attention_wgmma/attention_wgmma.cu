@@ -4,17 +4,17 @@
 #include <hone/kernel_hopper.h>
 
 struct Problem {
-  long batch = 4;                         // sequences
-  long heads = 32;                        // heads of k and v
-  long group = 1;                         // heads of q that share one of k and v
-  long queries = 4096, keys = 4096;       // tokens of a sequence (packed: of all together): of q and out; of k and v
-  RANGE(32, 512) STATIC long head = 128;  // elements of a head of q and k: multiples of 32
-  RANGE(0, 512) STATIC long value = 0;    // elements of a head of v and out, as well; 0: as many
-  STATIC bool causal = true;              // a query sees no keys behind it; the last query is beside the last key
-  RANGE(0) long window = 0;               // keys that a query sees up to its own, and from it on: itself and those near; 0: all
-  RANGE(1, 2) STATIC long layout = 1;     // of q, k, v and out: 1 [batch, tokens, heads, head], 2 [batch, heads, tokens, head]
-  STATIC bool packed = false;             // sequences differ in length: they lie one after another, in layout 1
-  RANGE(0, 100) long varied = 0;          // percent by which lengths differ from their mean in inputs that are made for packed sequences
+  long batch = 4;                            // sequences
+  long heads = 32;                           // heads of k and v
+  long group = 1;                            // heads of q that share one of k and v
+  long queries = 4096, keys = 4096;          // tokens of a sequence (packed: of all together): of q and out; of k and v
+  RANGE(32, 512) STATIC long head = 128;     // elements of a head of q and k: multiples of 32
+  RANGE(0, 512) STATIC long value_head = 0;  // elements of a head of v and out, as well; 0: as many
+  STATIC bool causal = true;                 // a query sees no keys behind it; the last query is beside the last key
+  RANGE(0) long window = 0;                  // keys that a query sees up to its own, and from it on: itself and those near; 0: all
+  RANGE(1, 2) STATIC long layout = 1;        // of q, k, v and out: 1 [batch, tokens, heads, head], 2 [batch, heads, tokens, head]
+  STATIC bool packed = false;                // sequences differ in length: they lie one after another, in layout 1
+  RANGE(0, 100) long varied = 0;             // percent by which lengths differ from their mean in inputs that are made for packed sequences
 };
 
 // Warp-specialized blocks: consumer warpgroups (128 threads) have 64 queries each; one thread of the producer warpgroup loads blocks of
@@ -36,22 +36,22 @@ struct Config {
 constexpr int kOperandBytes = 2;  // of an element of q, k and v
 /// Elements of a head in shared memory, which lie in panels of 64: copies fill the last one with zeros.
 HONE_BOTH constexpr long padded_head() { return round_up(Problem::head, 64L); }
-HONE_BOTH constexpr long padded_value_head() { return round_up(value_head(), 64L); }
+HONE_BOTH constexpr long padded_head_of_values() { return round_up(head_of_values(), 64L); }
 HONE_BOTH constexpr int lazy_of(const Config& c) { return c.lazy; }
 HONE_BOTH constexpr long transposed_bytes(const Config&) { return 0; }
 HONE_BOTH constexpr int rows_of(const Config& c) { return 64 * c.consumers; }
 HONE_BOTH constexpr int threads_of(const Config& c) { return 128 * (c.consumers + 1); }
 HONE_BOTH constexpr long q_bytes(const Config& c) { return rows_of(c) * padded_head() * 2; }
 HONE_BOTH constexpr long stage_bytes(const Config& c) { return c.bn * padded_head() * 2; }  // of keys
-HONE_BOTH constexpr long value_stage_bytes(const Config& c) { return c.bn * padded_value_head() * 2; }
+HONE_BOTH constexpr long value_stage_bytes(const Config& c) { return c.bn * padded_head_of_values() * 2; }
 constexpr long shared_bytes(Problem p, Config c) {
-  return 1024 + (rows_of(c) * c.q_stages + c.stages * c.bn) * padded_head() * 2 + c.stages * c.bn * padded_value_head() * 2 + 8 +
+  return 1024 + (rows_of(c) * c.q_stages + c.stages * c.bn) * padded_head() * 2 + c.stages * c.bn * padded_head_of_values() * 2 + 8 +
          24 * c.q_stages + 32 * c.stages;
 }
 /// Registers of a consumer's thread: what all have is 65536; the producer keeps 40 or 32.
 HONE_BOTH constexpr int registers_of(const Config& c) { return c.consumers == 3 ? 160 : 232; }
 /// Scores, sums and rounded weights.
-constexpr long held_registers(Problem, Config c) { return c.bn / 2 + value_head() / 2 + c.bn / 4; }
+constexpr long held_registers(Problem, Config c) { return c.bn / 2 + head_of_values() / 2 + c.bn / 4; }
 /// Tiles of a cluster of blocks: one under another.
 HONE_BOTH constexpr long tiles_of_head(Problem p, const Config& c) { return tile_places(p, (long)rows_of(c) * c.cluster); }
 HONE_BOTH constexpr long tiles_of(Problem p, const Config& c) { return lines_of(p) * query_heads(p) * tiles_of_head(p, c); }
@@ -64,7 +64,7 @@ constexpr bool valid(Problem p, Config c, Device d) {
   if (!has_answer(p)) return false;                                  // queries without keys
   if (d.compute_capability != 90) return false;                      // wgmma: Hopper alone
   if (p.head % 32 != 0 || p.head > 256) return false;                // the answer is computed in shares of 32; a product has at most 256
-  if (p.value % 32 != 0 || p.value > 256) return false;              // the same
+  if (p.value_head % 32 != 0 || p.value_head > 256) return false;    // the same
   if (held_registers(p, c) + 16 > registers_of(c)) return false;     // sums of products under way must be in registers
   if (shared_bytes(p, c) > d.shared_memory_per_block) return false;  // the device's limit
   if (tiles_of(p, c) > 2000000000) return false;                     // tiles are counted in 32 bits
@@ -80,7 +80,7 @@ constexpr bool likely(Problem p, Config c, Device d) {
   if (held_registers(p, c) + 40 > registers_of(c)) return false;                  // spills: addresses and the state of rows need some, too
   if (c.consumers == 1 && queries_of_sequence(p) > 64) return false;              // nothing shares what is loaded
   if (rows_of(c) > 64 && rows_of(c) >= 2 * queries_of_sequence(p)) return false;  // more than half of every tile is outside
-  if (c.bn < 112 && max_of(p.head, value_head()) <= 128 && c.consumers == 2)
+  if (c.bn < 112 && max_of(p.head, head_of_values()) <= 128 && c.consumers == 2)
     return false;                                                       // 112 was 2 to 5 % behind 128: wider blocks synchronize less often
   if (c.bn > 64 && c.bn >= 2 * keys_of_sequence(p)) return false;       // more than half of the block is outside
   if (c.cluster > 1 && p.head <= 128) return false;                     // 3 % behind: L2 serves what blocks share
@@ -104,7 +104,7 @@ TOLERANCE(lse, .absolute = 1e-3, .relative = 1e-5) void attention_wgmma_referenc
 }
 // Weights are rounded to T before the product with v.
 template <class T>
-REFERENCE(query_rows(p) * value_head() / 32)
+REFERENCE(query_rows(p) * head_of_values() / 32)
 TOLERANCE(out, .absolute = 0.01, .relative = 0.006) void attention_wgmma_reference(long i, const T* q, const T* k, const T* v,
                                                                                    const i32* q_starts, const i32* k_starts, double* out,
                                                                                    double* lse, float scale, Problem p) {
@@ -126,8 +126,8 @@ SHAPES({.batch = 1, .heads = 1, .group = 2, .queries = 129, .keys = 193}, {.batc
 template <class T, Config c>
 KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(threads_of(c), 1) void attention_wgmma(
     IN(query_rows(p) * p.head, .normal) const T* __restrict__ q, IN(key_rows(p) * p.head, .normal) const T* __restrict__ k,
-    IN(key_rows(p) * value_head(), .normal) const T* __restrict__ v, IN(p.packed ? p.batch + 1 : 0) const i32* __restrict__ q_starts,
-    IN(p.packed ? p.batch + 1 : 0) const i32* __restrict__ k_starts, OUT(query_rows(p) * value_head()) T* __restrict__ out,
+    IN(key_rows(p) * head_of_values(), .normal) const T* __restrict__ v, IN(p.packed ? p.batch + 1 : 0) const i32* __restrict__ q_starts,
+    IN(p.packed ? p.batch + 1 : 0) const i32* __restrict__ k_starts, OUT(query_rows(p) * head_of_values()) T* __restrict__ out,
     OUT(query_rows(p)) float* __restrict__ lse, WORKSPACE_ZEROED(1) int* next,
     TENSOR_MAP(q, .size = {p.head, p.layout == 1 ? query_heads(p) : p.queries, p.layout == 1 ? p.queries : query_heads(p), lines_of(p)},
                .box = {64, p.layout == 1 ? 1 : rows_of(c), p.layout == 1 ? rows_of(c) : 1, 1}, .swizzle = 128)
@@ -135,7 +135,7 @@ KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(threads_of(c), 1) void attention_wgmma(
     TENSOR_MAP(k, .size = {p.head, p.layout == 1 ? p.heads : p.keys, p.layout == 1 ? p.keys : p.heads, lines_of(p)},
                .box = {64, p.layout == 1 ? 1 : c.bn / c.cluster, p.layout == 1 ? c.bn / c.cluster : 1, 1}, .swizzle = 128)
         const __grid_constant__ TensorMap k_map,
-    TENSOR_MAP(v, .size = {value_head(), p.layout == 1 ? p.heads : p.keys, p.layout == 1 ? p.keys : p.heads, lines_of(p)},
+    TENSOR_MAP(v, .size = {head_of_values(), p.layout == 1 ? p.heads : p.keys, p.layout == 1 ? p.keys : p.heads, lines_of(p)},
                .box = {64, p.layout == 1 ? 1 : c.bn / c.cluster, p.layout == 1 ? c.bn / c.cluster : 1, 1}, .swizzle = 128)
         const __grid_constant__ TensorMap v_map,
     SCALAR(0.25) float scale, Problem p) {

@@ -41,7 +41,8 @@ struct Operands {
 /// `In`: the type of q, k and v; `T`: that of the results.
 template <class T, class In, Config c>
 struct Consumer {
-  static constexpr int kHead = Problem::head, kValues = (int)value_head(), kStep = 32;  // bytes of a line that an instruction multiplies
+  static constexpr int kHead = Problem::head, kValues = (int)head_of_values(),
+                       kStep = 32;  // bytes of a line that an instruction multiplies
   Problem p;
   SharedLayout<c> layout;
   const i32 *q_starts, *k_starts;

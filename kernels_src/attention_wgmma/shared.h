@@ -6,7 +6,7 @@
 constexpr bool kTransposed = kOperandBytes == 1;
 constexpr int kTransposingWarps = 3;  // warps: those of the producer's warpgroup that load nothing
 constexpr int kLine = min_of((int)padded_head() * kOperandBytes, 128), kPanels = (int)padded_head() * kOperandBytes / kLine;
-constexpr int kValuePanels = (int)padded_value_head() * kOperandBytes / kLine;
+constexpr int kValuePanels = (int)padded_head_of_values() * kOperandBytes / kLine;
 
 /// Shared memory: tiles of q, stages of k and v, of v transposed, barriers, the number of each tile and of its packed sequence.
 /// Tiles lie in panels of kLine bytes of each row.

@@ -45,7 +45,7 @@ TEST_CASE("attention by warpgroups is for Hopper, and its tensor maps obey the r
        {Shape{}, Shape{{"head", 64}, {"layout", 2}, {"causal", 0}},
         Shape{{"head", 256}, {"heads", 3}, {"group", 5}, {"queries", 77}, {"keys", 1001}},
         Shape{{"head", 96}, {"heads", 3}, {"queries", 77}, {"keys", 1001}, {"layout", 2}}, Shape{{"head", 32}},
-        Shape{{"head", 192}, {"value", 128}}, Shape{{"packed", 1}, {"batch", 7}, {"queries", 1000}, {"keys", 3001}, {"varied", 90}}}) {
+        Shape{{"head", 192}, {"value_head", 128}}, Shape{{"packed", 1}, {"batch", 7}, {"queries", 1000}, {"keys", 3001}, {"varied", 90}}}) {
     const Problem problem = attention_problem(spec, shape);
     CAPTURE(text(problem.shape));
     for (const auto& other : {large("sm_80", 80), large("sm_100a", 100)}) {
@@ -69,7 +69,7 @@ TEST_CASE("attention by warpgroups compiles, and likely configurations use no lo
     CAPTURE(head);
     check_registers("attention_wgmma", {{"head", head}}, hopper, {"bn=64"});
   }
-  check_registers("attention_wgmma", {{"head", 192}, {"value", 128}}, hopper, {"bn=112", "bn=128,lazy=8"});
+  check_registers("attention_wgmma", {{"head", 192}, {"value_head", 128}}, hopper, {"bn=112", "bn=128,lazy=8"});
   check_registers("attention_wgmma", {{"packed", 1}}, hopper, {"", "bn=176,schedule=1"});
   check_registers("attention_wgmma", {{"packed", 1}, {"head", 64}}, hopper, {"consumers=3,schedule=1,cluster=2"});
 }

@@ -69,8 +69,8 @@ TEST_CASE_FIXTURE(Gpu, "clusters, parts and sizes of heads that no default has a
       {"decode_latent_wgmma", "bf16", "sequences=2,heads=20,longest=520,page=520,latent=256,rope=0", "bn=128,stages=2"},
       {"decode_latent_wgmma", "f16", "sequences=2,heads=20,longest=520,page=24,latent=128", "stages=3,split=2"},
       {"attention_wgmma", "bf16", "batch=2,heads=3,queries=500,keys=700,head=96,causal=0", "consumers=3,bn=96,lazy=8,schedule=0"},
-      {"attention_wgmma", "bf16", "batch=2,heads=3,queries=500,keys=700,head=192,value=128,layout=2", "consumers=2,bn=112,schedule=0"},
-      {"attention_mma", "bf16", "batch=2,heads=3,queries=300,keys=400,head=160,value=96", "bn=16,stages=2"},
+      {"attention_wgmma", "bf16", "batch=2,heads=3,queries=500,keys=700,head=192,value_head=128,layout=2", "consumers=2,bn=112,schedule=0"},
+      {"attention_mma", "bf16", "batch=2,heads=3,queries=300,keys=400,head=160,value_head=96", "bn=16,stages=2"},
       {"decode_mma", "T=bf16,KV=bf16", "sequences=3,heads=2,group=3,queries=2,longest=900,varied=50,page=16,head=96",
        "split=3,stages=2,residency=1"},
   };

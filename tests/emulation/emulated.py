@@ -38,7 +38,7 @@ ATTENTION_MAPS = """
     return EmulatedMap{array, {elements, first ? p.heads : p.keys, first ? p.keys : p.heads, lines_of(p)},
                        {kLine, first ? 1 : c.bn, first ? c.bn : 1, 1}, kOperandBytes};
   };
-  const EmulatedMap k_map = map_of(k, p.head), v_map = map_of(v, value_head());
+  const EmulatedMap k_map = map_of(k, p.head), v_map = map_of(v, head_of_values());
 """
 LATENT_MAPS = """
   const EmulatedMap q_map{q, {kLineOfCache, query_rows(p), 1, 1}, {kPanelLine, kRows, 1, 1}, 2};

@@ -46,9 +46,9 @@ class Emulated(unittest.TestCase):
         self.check("decode_mma", "T=bf16,KV=f16", "sequences=1,heads=2,group=3,longest=70,page=70,head=160", "warps=1,bn=32,stages=2")
 
     def test_values_of_another_size_than_keys(self):
-        self.check("attention_mma", "bf16", "batch=1,heads=2,group=2,queries=9,keys=20,head=64,value=32,layout=2", "warps=1,bn=16,stages=2")
-        self.check("attention_wgmma", "bf16", "batch=1,heads=1,group=2,queries=20,keys=70,head=192,value=128", "consumers=1,bn=64,schedule=0")
-        packed = "batch=4,heads=1,group=1,queries=100,keys=120,head=64,value=96,packed=1,varied=100"
+        self.check("attention_mma", "bf16", "batch=1,heads=2,group=2,queries=9,keys=20,head=64,value_head=32,layout=2", "warps=1,bn=16,stages=2")
+        self.check("attention_wgmma", "bf16", "batch=1,heads=1,group=2,queries=20,keys=70,head=192,value_head=128", "consumers=1,bn=64,schedule=0")
+        packed = "batch=4,heads=1,group=1,queries=100,keys=120,head=64,value_head=96,packed=1,varied=100"
         self.check("attention_wgmma", "f16", packed, "consumers=1,bn=64,schedule=2,raster=1,q_stages=2")
 
     @takes_long

@@ -97,8 +97,8 @@ TEST_CASE("the distance from a range counts factors, and other code is infinitel
 TEST_CASE("a shape is as different as the values that are compiled in, and an extent of 0 differs from all others") {
   const ShapeRange range = parse_range(builtin("attention"), "batch=1..8,queries=16..64,keys=16..64,head=128,causal=1").value();
   const auto shape = [](std::int64_t head, std::int64_t causal, std::int64_t window = 0, std::int64_t keys = 64) {
-    return Shape{{"batch", 8}, {"heads", 32},      {"group", 1},       {"queries", 64}, {"keys", keys}, {"head", head},
-                 {"value", 0}, {"causal", causal}, {"window", window}, {"layout", 1},   {"packed", 0},  {"varied", 0}};
+    return Shape{{"batch", 8},      {"heads", 32},      {"group", 1},       {"queries", 64}, {"keys", keys}, {"head", head},
+                 {"value_head", 0}, {"causal", causal}, {"window", window}, {"layout", 1},   {"packed", 0},  {"varied", 0}};
   };
   CHECK(difference(range, shape(128, 1)) == 0.0);
   CHECK(difference(range, shape(64, 1)) == doctest::Approx(0.5 + 1.0 / 6));
