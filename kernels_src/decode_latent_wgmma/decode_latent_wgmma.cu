@@ -1,4 +1,4 @@
-// Decoding over a latent cache on Hopper's tensor cores (wgmma), for many heads: out = softmax(scale * q cache^T) values for each sequence
+// Decoding over a latent cache on Hopper's tensor cores (wgmma): out = softmax(scale * q cache^T) values for each sequence
 // and head; lse is the logarithm of the sum of exponentials.
 #include <hone/kernel.h>
 #include <hone/kernel_hopper.h>
@@ -61,7 +61,7 @@ constexpr bool valid(Problem p, Config c, Device d) {
   if (p.latent % 128 != 0 || p.rope % kPanel != 0) return false;       // whole panels for each warpgroup
   if (p.latent / 4 + c.bn / 2 + c.bn / 2 + 24 > 232) return false;     // sums, scores and two steps' weights must be in registers
   if (shared_bytes(p, c) > d.shared_memory_per_block) return false;    // the device's limit
-  if (lines_of_copy(p, c) % 8 != 0) return false;                      // a swizzle's lines
+  if (lines_of_copy(p, c) % 8 != 0) return false;                      // eight lines are swizzled together
   if (cache_pages(p) * p.page > kCacheLines) return false;             // coordinates have 32 bits
   return c.split == 1 || (c.split - 1) * part_keys(p, c) < p.longest;  // a part without keys
 }
