@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "cli/operations.hpp"
 #include "engine/base/names.hpp"
 #include "engine/kernel/builtin_kernels.hpp"
 #include "engine/store/shipped_portfolios.hpp"
@@ -55,14 +56,29 @@ void add_portfolio_selection(cxxopts::Options& options) {
       "range", "only those of this range, as hone portfolios lists it", cxxopts::value<std::string>(), "RANGE")(
       "generation", "only the one of this generation of the store (0: those that came with Hone)", cxxopts::value<std::int64_t>(), "N");
   options.parse_positional({"operations"});
-  options.positional_help("[OPERATION ...]");
+  options.positional_help(
+      "[OPERATION|FILE ...]\n\n  FILE: a kernel file, for the portfolios of its kernel or of the operation that it implements");
+  add_with_option(options);
+  add_flag_options(options);
 }
 
-std::vector<std::string> wanted_operations(const cxxopts::ParseResult& arguments) {
-  return arguments.count("operations") > 0 ? arguments["operations"].as<Names>() : Names();
+Result<PortfolioSelection> selection_of(const cxxopts::ParseResult& arguments) {
+  PortfolioSelection selection{arguments, {}, {}};
+  for (const std::string& name : arguments.count("operations") > 0 ? arguments["operations"].as<Names>() : Names()) {
+    if (is_file(name)) {
+      HONE_TRY(add_file(name, arguments, selection.own));
+    }
+    selection.operations.push_back(is_file(name) ? operation_of(selection.own.back()) : name);
+  }
+  for (const std::string& file : with_files(arguments)) {
+    HONE_TRY(add_file(file, arguments, selection.own));
+    if (selection.own.back().operation.empty()) {
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("{0} implements no operation, OPERATION(NAME), beside other kernels: name {0} itself, without --with", file)};
+    }
+  }
+  return selection;
 }
-
-PortfolioSelection selection_of(const cxxopts::ParseResult& arguments) { return {arguments, wanted_operations(arguments)}; }
 
 bool is_wanted(const PortfolioSelection& selection, const KnownPortfolio& one) {
   return std::ranges::all_of(filters_of(selection), [&](const Filter& filter) { return filter.fits(one); });
@@ -70,14 +86,15 @@ bool is_wanted(const PortfolioSelection& selection, const KnownPortfolio& one) {
 
 bool selects(const PortfolioSelection& selection) { return !filters_of(selection).empty(); }
 
-Result<void> check_operations(const Names& names, Names known) {
+Result<void> check_operations(const PortfolioSelection& selection, Names known) {
+  std::ranges::transform(selection.own, std::back_inserter(known), [](const KernelSpec& spec) { return operation_of(spec); });
   std::ranges::copy(builtin_operations(), std::back_inserter(known));
   for (const EmbeddedKernel& kernel : embedded_kernels()) {
     known.emplace_back(kernel.name);
   }
   std::ranges::sort(known);
   known.erase(std::ranges::unique(known).begin(), known.end());
-  for (const std::string& name : names) {
+  for (const std::string& name : selection.operations) {
     if (std::ranges::find(known, name) == known.end()) {
       return Error{ErrorCode::kNotFound, unknown_name("operation", name, known)};
     }
@@ -87,7 +104,7 @@ Result<void> check_operations(const Names& names, Names known) {
 
 Result<std::vector<KnownPortfolio>> known_portfolios(const PortfolioSelection& selection, Store* store, std::size_t& unreadable) {
   std::vector<KnownPortfolio> all;
-  Names operations = selection.of_files;
+  Names operations;
   if (store != nullptr) {
     HONE_ASSIGN(const std::vector<StoredPortfolio> stored, store->portfolios());
     for (const StoredPortfolio& one : stored) {
@@ -103,7 +120,7 @@ Result<std::vector<KnownPortfolio>> known_portfolios(const PortfolioSelection& s
     HONE_ASSIGN(Portfolio portfolio, parse_portfolio(text));
     all.push_back({std::move(portfolio), 0, text});
   }
-  HONE_TRY(check_operations(selection.operations, std::move(operations)));
+  HONE_TRY(check_operations(selection, std::move(operations)));
   std::string before;  // what those fit that are left
   for (const Filter& filter : filters_of(selection)) {
     std::erase_if(all, [&](const KnownPortfolio& one) { return !filter.fits(one); });
@@ -124,10 +141,13 @@ Result<Operation> operation_or_kernel(const std::string& name, std::span<const K
   return Operation{name, {spec}, spec};
 }
 
-bool is_current(const Portfolio& portfolio) {
-  return std::ranges::all_of(portfolio.sources, [](const auto& source) {
+bool is_current(const Portfolio& portfolio, const std::deque<KernelSpec>& own) {
+  return std::ranges::all_of(portfolio.sources, [&](const auto& source) {
+    if (const auto file = std::ranges::find(own, source.first, &KernelSpec::name); file != own.end()) {
+      return file->source_hash == source.second;
+    }
     const Result<const KernelSpec*> spec = find_builtin_kernel(source.first);
-    return !spec || (*spec)->source_hash == source.second;  // of a user's own file nothing is known here
+    return !spec || (*spec)->source_hash == source.second;  // of a file that was not named nothing is known
   });
 }
 

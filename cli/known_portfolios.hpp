@@ -2,6 +2,7 @@
 // The portfolios of a store and those that came with Hone, as verbs choose among them.
 
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,31 +21,29 @@ struct KnownPortfolio {
   PortfolioKey key = {};        ///< of the store
 };
 
-/// OPERATION ..., --dtype, --product, --range and --generation.
+/// OPERATION|FILE ..., --with, --dtype, --product, --range, --generation, and how kernel files are read.
 void add_portfolio_selection(cxxopts::Options& options);
-/// What was named; nothing: all.
-std::vector<std::string> wanted_operations(const cxxopts::ParseResult& arguments);
 /// What is wanted of portfolios.
 struct PortfolioSelection {
   const cxxopts::ParseResult& arguments;
-  std::vector<std::string> operations;     ///< those that were named, or that files were named for
-  std::vector<std::string> of_files = {};  ///< those of kernels in files: known, whether any portfolio is of them or not
+  std::vector<std::string> operations;  ///< those that were named, or that files were named for; none: all
+  std::deque<KernelSpec> own;           ///< of files and of --with; they stay where they are
 };
-/// As it was named, without files.
-PortfolioSelection selection_of(const cxxopts::ParseResult& arguments);
+/// Reads the kernel files that were named. Errors: one that cannot be read; of --with, one that implements no operation.
+Result<PortfolioSelection> selection_of(const cxxopts::ParseResult& arguments);
 /// Whether anything of these was given.
 bool selects(const PortfolioSelection& selection);
 bool is_wanted(const PortfolioSelection& selection, const KnownPortfolio& one);
 
-/// Errors, kNotFound: a name that is no operation and no kernel, and is not `known` otherwise.
-Result<void> check_operations(const std::vector<std::string>& names, std::vector<std::string> known = {});
+/// Errors, kNotFound: a name that is no operation and no kernel, built in or of the selection's files, and is not `known` otherwise.
+Result<void> check_operations(const PortfolioSelection& selection, std::vector<std::string> known = {});
 /// Those of the store (null: none) that are wanted, then those that came with Hone. `unreadable`: how many of the store are of another
 /// Hone, and do not serve. Errors: an unknown name; no portfolio fits.
 Result<std::vector<KnownPortfolio>> known_portfolios(const PortfolioSelection& selection, Store* store, std::size_t& unreadable);
 
 /// An operation, or a kernel as one of its own; `own`: kernels of files, as find_operation() takes them.
 Result<Operation> operation_or_kernel(const std::string& name, std::span<const KernelSpec* const> own = {});
-/// Whether its kernels are today's.
-bool is_current(const Portfolio& portfolio);
+/// Whether its kernels are today's, so far as they are built in or among `own`.
+bool is_current(const Portfolio& portfolio, const std::deque<KernelSpec>& own);
 
 }  // namespace hone::cli

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "cli/known_portfolios.hpp"
+#include "cli/operations.hpp"
 #include "cli/output.hpp"
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
@@ -22,13 +23,13 @@
 namespace hone::cli {
 namespace {
 
-Result<Output> list(const std::vector<KnownPortfolio>& all, std::size_t unreadable) {
+Result<Output> list(const std::vector<KnownPortfolio>& all, const std::deque<KernelSpec>& own, std::size_t unreadable) {
   Output output{Json{{"portfolios", Json::array()}, {"unreadable", unreadable}}, "", 0};
   std::vector<std::vector<std::string>> rows;
   rows.push_back({"operation", "dtypes", "product", "from", "members", "shapes", "expected", "range"});
   for (const KnownPortfolio& one : all) {
     const Portfolio& portfolio = one.portfolio;
-    const bool current = is_current(portfolio);
+    const bool current = is_current(portfolio, own);
     output.json["portfolios"].push_back({{"operation", portfolio.operation},
                                          {"dtype", portfolio.dtypes},
                                          {"product", portfolio.product},
@@ -108,7 +109,23 @@ Result<void> check_members(const Portfolio& portfolio, const Operation& operatio
   return {};
 }
 
-Result<Output> add_one(const cxxopts::ParseResult& arguments, const std::string& file) {
+/// The operation that the portfolio of a text is of. Errors also where a file was named for another one.
+Result<Operation> operation_of_text(const PortfolioSelection& selection, const Portfolio& portfolio) {
+  for (const KernelSpec& spec : selection.own) {
+    if (operation_of(spec) != portfolio.operation) {
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("the portfolio is of {}, and the kernel file of {}", portfolio.operation, operation_of(spec))};
+    }
+  }
+  Result<Operation> operation = operation_or_kernel(portfolio.operation, pointers(selection.own));
+  if (!operation && selection.own.empty()) {
+    return Error{operation.error().code,
+                 fmt::format("{}; where it is of a kernel file: hone portfolios FILE --add TEXT", operation.error().message)};
+  }
+  return operation;
+}
+
+Result<Output> add_one(const PortfolioSelection& selection, const std::string& file) {
   std::error_code failure;
   std::ifstream in(file, std::ios::binary);
   if (!std::filesystem::is_regular_file(file, failure) || !in) {
@@ -121,7 +138,7 @@ Result<Output> add_one(const cxxopts::ParseResult& arguments, const std::string&
                  fmt::format("{} is no portfolio as hone portfolios --out writes it: {}", file, parsed.error().message)};
   }
   const Portfolio& portfolio = *parsed;
-  HONE_ASSIGN(const Operation operation, operation_or_kernel(portfolio.operation));
+  HONE_ASSIGN(const Operation operation, operation_of_text(selection, portfolio));
   if (const Result<void> checked = check_members(portfolio, operation); !checked) {
     return Error{checked.error().code, fmt::format("{} has a member that is no configuration of {}", file, checked.error().message)};
   }
@@ -130,16 +147,17 @@ Result<Output> add_one(const cxxopts::ParseResult& arguments, const std::string&
   key.device = portfolio.product;
   key.statics = statics_text(*operation.definition, portfolio.range);
   key.range = text(portfolio.range);
-  HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(store_path(arguments), StoreMode::kReadWrite));
+  HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(store_path(selection.arguments), StoreMode::kReadWrite));
   HONE_ASSIGN(const std::int64_t generation, store->put_portfolio(key, read));
-  const std::string old = is_current(portfolio) ? "" : "it was made of another version of its kernels, and is not used\n";
+  const std::string old = is_current(portfolio, selection.own) ? "" : "it was made of another version of its kernels, and is not used\n";
   return Output{{{"operation", portfolio.operation}, {"dtype", portfolio.dtypes}, {"generation", generation}, {"current", old.empty()}},
                 fmt::format("{} {} for {} is generation {}\n{}", portfolio.operation, portfolio.dtypes, portfolio.product, generation, old),
                 0};
 }
 
 /// From what the store has of the sessions, without a device.
-Result<Output> remake(const cxxopts::ParseResult& arguments) {
+Result<Output> remake(const PortfolioSelection& selection) {
+  const cxxopts::ParseResult& arguments = selection.arguments;
   if (!may_have_store(store_path(arguments))) {
     return Error{ErrorCode::kNotFound, fmt::format("no store at {}: nothing has been tuned into it yet", store_path(arguments).string())};
   }
@@ -147,8 +165,7 @@ Result<Output> remake(const cxxopts::ParseResult& arguments) {
   HONE_ASSIGN(const std::vector<StoredPortfolio> stored, store->portfolios());
   std::vector<std::string> known;
   std::ranges::transform(stored, std::back_inserter(known), [](const StoredPortfolio& one) { return one.key.operation; });
-  const PortfolioSelection selection = selection_of(arguments);
-  HONE_TRY(check_operations(selection.operations, std::move(known)));
+  HONE_TRY(check_operations(selection, std::move(known)));
   HONE_ASSIGN(const std::vector<DeviceInfo> devices, store->devices());
   Output output{Json{{"portfolios", Json::array()}, {"skipped", Json::array()}}, "", 0};
   std::vector<PortfolioKey> seen;
@@ -167,8 +184,8 @@ Result<Output> remake(const cxxopts::ParseResult& arguments) {
       continue;
     }
     seen.push_back(one.key);
-    const Result<Operation> named = operation_or_kernel(one.key.operation);
-    if (!named) {  // of a user's own file, which the store does not have
+    const Result<Operation> named = operation_or_kernel(one.key.operation, pointers(selection.own));
+    if (!named) {  // of a user's own file, which the store does not have, and which was not named
       output.json["skipped"].push_back({{"operation", one.key.operation}, {"reason", named.error().message}});
       output.text += fmt::format("{} {}: not made again: {}\n", one.key.operation, one.key.dtypes, named.error().message);
       continue;
@@ -224,20 +241,23 @@ int portfolios(int argc, char** argv) {
     if (arguments.count("add") + arguments.count("remake") + arguments.count("out") > 1) {
       return Error{ErrorCode::kInvalidArgument, "--add, --remake and --out are three things to do: one after the other"};
     }
+    HONE_ASSIGN(const PortfolioSelection selection, selection_of(arguments));
     if (arguments.count("add") > 0) {
-      if (selects(selection_of(arguments))) {
+      const std::size_t files = selection.own.size() - with_files(arguments).size();
+      if (selects({arguments, {}, {}}) || selection.operations.size() > files) {
         return Error{ErrorCode::kInvalidArgument,
                      "--add takes a file's portfolio as it is: leave out the operation, --dtype, --product, --range and --generation"};
       }
-      return add_one(arguments, arguments["add"].as<std::string>());
+      return add_one(selection, arguments["add"].as<std::string>());
     }
     if (arguments.count("remake") > 0) {
-      return remake(arguments);
+      return remake(selection);
     }
     HONE_ASSIGN(const std::unique_ptr<Store> store, open_existing_store(arguments));
     std::size_t unreadable = 0;
-    HONE_ASSIGN(std::vector<KnownPortfolio> all, known_portfolios(selection_of(arguments), store.get(), unreadable));
-    return arguments.count("out") > 0 ? write_one(std::move(all), arguments["out"].as<std::string>()) : list(all, unreadable);
+    HONE_ASSIGN(std::vector<KnownPortfolio> all, known_portfolios(selection, store.get(), unreadable));
+    return arguments.count("out") > 0 ? write_one(std::move(all), arguments["out"].as<std::string>())
+                                      : list(all, selection.own, unreadable);
   });
 }
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
 #include <memory>
 #include <string>
 #include <utility>
@@ -41,40 +40,9 @@ void add_warmed(Output& output, const Portfolio& portfolio, const std::string& d
   output.exit_code = report.failures.empty() ? output.exit_code : 1;
 }
 
-/// What was named of operations, kernels and files, and the kernels of these.
-struct Wanted {
-  std::vector<std::string> operations;
-  std::deque<KernelSpec> own;  ///< they stay where they are
-};
-
-Result<void> read_files(const cxxopts::ParseResult& arguments, Wanted& wanted) {
-  for (const std::string& name : wanted_operations(arguments)) {
-    if (is_file(name)) {
-      HONE_TRY(add_file(name, arguments, wanted.own));
-    }
-    wanted.operations.push_back(is_file(name) ? operation_of(wanted.own.back()) : name);
-  }
-  for (const std::string& file : with_files(arguments)) {
-    HONE_TRY(add_file(file, arguments, wanted.own));
-    if (wanted.own.back().operation.empty()) {
-      return Error{
-          ErrorCode::kInvalidArgument,
-          fmt::format("{0} implements no operation, OPERATION(NAME), beside other kernels: hone warm {0} is of a kernel alone", file)};
-    }
-  }
-  return {};
-}
-
-std::vector<std::string> names_of(const std::deque<KernelSpec>& own) {
-  std::vector<std::string> names;
-  for (const KernelSpec& spec : own) {
-    names.push_back(operation_of(spec));
-  }
-  return names;
-}
-
 /// --shape: what may serve such problems. Extents that are not given may be any.
-Result<Output> warm_for(const cxxopts::ParseResult& arguments, const Wanted& wanted, const Registry::Found& device) {
+Result<Output> warm_for(const PortfolioSelection& wanted, const Registry::Found& device) {
+  const cxxopts::ParseResult& arguments = wanted.arguments;
   const std::vector<std::string>& names = wanted.operations;
   if (names.size() != 1) {
     return Error{ErrorCode::kInvalidArgument, "--shape is of one operation: hone warm matmul --dtype f16 --shape layout=2"};
@@ -83,7 +51,7 @@ Result<Output> warm_for(const cxxopts::ParseResult& arguments, const Wanted& wan
     return Error{ErrorCode::kInvalidArgument,
                  "--shape finds the portfolios that serve such problems: leave out --product, --range and --generation"};
   }
-  HONE_TRY(check_operations(names, names_of(wanted.own)));
+  HONE_TRY(check_operations(wanted));
   HONE_ASSIGN(const Operation operation, operation_or_kernel(names.front(), pointers(wanted.own)));
   const KernelSpec& definition = *operation.definition;
   HONE_ASSIGN(const DTypes dtypes, choose_dtypes(definition, arguments.count("dtype") > 0 ? arguments["dtype"].as<std::string>() : ""));
@@ -132,12 +100,10 @@ std::vector<Portfolio> serving(const PortfolioSelection& selection, std::vector<
 Result<Output> warm_all(const cxxopts::ParseResult& arguments) {
   HONE_TRY(load_plugins(arguments));
   HONE_ASSIGN(const Registry::Found device, find_device(arguments));
-  Wanted wanted;
-  HONE_TRY(read_files(arguments, wanted));
+  HONE_ASSIGN(const PortfolioSelection selection, selection_of(arguments));
   if (arguments.count("shape") > 0) {
-    return warm_for(arguments, wanted, device);
+    return warm_for(selection, device);
   }
-  const PortfolioSelection selection{arguments, wanted.operations, names_of(wanted.own)};
   HONE_ASSIGN(const std::unique_ptr<Store> existing, open_existing_store(arguments));
   std::size_t unreadable = 0;
   HONE_ASSIGN(std::vector<KnownPortfolio> known, known_portfolios(selection, existing.get(), unreadable));
@@ -154,13 +120,13 @@ Result<Output> warm_all(const cxxopts::ParseResult& arguments) {
   }
   HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(store_path(arguments), StoreMode::kReadWrite));
   std::vector<std::string> skipped;
-  for (const std::string& name : wanted.operations) {
+  for (const std::string& name : selection.operations) {
     if (std::ranges::none_of(all, [&](const Portfolio& one) { return one.operation == name; })) {
       skipped.push_back(fmt::format("{}: no such portfolio is for {}", name, device.info.product));
     }
   }
   for (const Portfolio& portfolio : all) {
-    const Result<Operation> operation = operation_or_kernel(portfolio.operation, pointers(wanted.own));
+    const Result<Operation> operation = operation_or_kernel(portfolio.operation, pointers(selection.own));
     if (!operation) {
       skipped.push_back(fmt::format("{} {}: of a kernel file: name that, hone warm FILE", portfolio.operation, portfolio.dtypes));
       continue;
@@ -189,10 +155,6 @@ int warm_up(int argc, char** argv) {
                            "Compiles the configurations of a device's portfolios into the store, so that no program waits for a "
                            "compiler.\nSkips those that the store has.");
   add_portfolio_selection(options);
-  options.positional_help(
-      "[OPERATION|FILE ...]\n\n  FILE: a kernel file, for the portfolios of its kernel or of the operation that it implements");
-  add_with_option(options);
-  add_flag_options(options);
   add_store_option(options);
   add_plugin_option(options);
   options.add_options()("device", "cuda:0, cpu, ... (default: the best present)", cxxopts::value<std::string>(), "ID")(

@@ -362,6 +362,41 @@ TEST_CASE("what was measured on another share of a product is no part of a portf
   CHECK(elsewhere == here + 1);
 }
 
+TEST_CASE("the text of a kernel file's portfolio is added and made again where the file is named") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db", other = directory / "T.db", text = directory / "P.json", file = directory / "doubled.cu";
+  std::filesystem::copy_file(kDoubled, file);
+  const Ended made = make_portfolio(file, "rows=1..4,cols=16..32", store, {"--budget", "4trials", "--out", text});
+  REQUIRE_MESSAGE(made.exit == 0, made.err);
+  const Ended unnamed = run({"portfolios", "--add", text, "--store", other});
+  CHECK(unnamed.exit == 2);
+  CHECK(tells(unnamed, "where it is of a kernel file: hone portfolios FILE --add TEXT"));
+  CHECK(tells(run({"portfolios", HONE_SOURCE_DIR "/examples/own_kernel/narrow_matmul.cu", "--add", text, "--store", other}),
+              "the portfolio is of doubled, and the kernel file of matmul"));
+  CHECK_FALSE(std::filesystem::exists(other));
+
+  const Ended added = run({"portfolios", file, "--add", text, "--store", other, "--json"});
+  REQUIRE_MESSAGE(added.exit == 0, added.err);
+  CHECK(added.json()["operation"] == "doubled");
+  CHECK(added.json()["current"] == true);
+  const Ended best = run({"best", file, "--device", "cpu", "--shape", "rows=3,cols=20", "--store", other, "--json"});
+  REQUIRE_MESSAGE(best.exit == 0, best.err);
+  CHECK(best.json()["source"] == "predicted");
+
+  CHECK(run({"portfolios", "--remake", "--store", store, "--json"}).json()["skipped"].size() == 1);
+  const Ended remade = run({"portfolios", file, "--remake", "--store", store, "--json"});
+  REQUIRE_MESSAGE(remade.exit == 0, remade.err);
+  CHECK(remade.json()["portfolios"].size() == 1);
+
+  // Of another version of the file the text is out of date, and whoever names the file is told so.
+  std::string changed = contents(file);
+  changed.replace(changed.find("3.0f : 2.0f"), 11, "4.0f : 2.0f");
+  write(file, changed);
+  CHECK(run({"portfolios", file, "--store", other, "--json"}).json()["portfolios"][0]["current"] == false);
+  CHECK(run({"portfolios", "--store", other, "--json"}).json()["portfolios"][0]["current"] == true);  // nothing is known of it here
+  CHECK(run({"portfolios", file, "--add", text, "--store", other, "--json"}).json()["current"] == false);
+}
+
 TEST_CASE("a file that is no portfolio is refused") {
   const TemporaryDirectory directory;
   const std::string store = directory / "S.db", file = directory / "P.json";
