@@ -164,7 +164,7 @@ HONE_DEVICE QueryRow query_row(Problem p, long row, const i32* q_starts, const i
 
 /// The logarithm of the sum of exponentials of one query.
 template <class T>
-HONE_DEVICE void lse_at(long row, const T* q, const T* k, const i32* q_starts, const i32* k_starts, double* lse, float scale, Problem p) {
+HONE_DEVICE double lse_of(long row, const T* q, const T* k, const i32* q_starts, const i32* k_starts, float scale, Problem p) {
   const QueryRow at = query_row(p, row, q_starts, k_starts);
   const long position = position_of(at.sequence, at.query), end = end_key(p, at.sequence, position), step = token_stride(p.heads);
   const Row mine(q + query_place(p, at.sequence, at.query, at.head));
@@ -178,14 +178,14 @@ HONE_DEVICE void lse_at(long row, const T* q, const T* k, const i32* q_starts, c
     }
     sum += exp(score - most);
   }
-  lse[row] = most + log(sum);
+  return most + log(sum);
 }
 
 /// A share of the elements of one query's row of out; values are multiplied by `of_values`.
 constexpr long kShare = 32;
-template <class T>
-HONE_DEVICE void out_at(long i, const T* q, const T* k, const T* v, const i32* q_starts, const i32* k_starts, double* out,
-                        const double* lse, float scale, Problem p, float of_values = 1.0f) {
+template <class T, class Out, class Lse>
+HONE_DEVICE void out_at(long i, const T* q, const T* k, const T* v, const i32* q_starts, const i32* k_starts, Out* out, const Lse* lse,
+                        float scale, Problem p, float of_values = 1.0f) {
   const long row = i / (head_of_values() / kShare), first = i % (head_of_values() / kShare) * kShare;
   const QueryRow at = query_row(p, row, q_starts, k_starts);
   const long position = position_of(at.sequence, at.query), end = end_key(p, at.sequence, position), step = token_stride(p.heads);
@@ -201,5 +201,5 @@ HONE_DEVICE void out_at(long i, const T* q, const T* k, const T* v, const i32* q
   }
   const long to = query_place(p, at.sequence, at.query, at.head, head_of_values()) + first;
 #pragma unroll
-  for (int e = 0; e < kShare; ++e) out[to + e] = sums[e] * of_values;
+  for (int e = 0; e < kShare; ++e) out[to + e] = (Out)(sums[e] * of_values);
 }

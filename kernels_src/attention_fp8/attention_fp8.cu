@@ -104,7 +104,7 @@ TOLERANCE(lse, .absolute = 0.02, .relative = 8e-3) void attention_fp8_reference_
                                                                                     const float* q_scale, const float* k_scale, double* lse,
                                                                                     float scale, Problem p) {
   const long head = query_row(p, row, q_starts, k_starts).head;
-  lse_at(row, q, k, q_starts, k_starts, lse, scale * q_scale[head] * k_scale[head / p.group], p);
+  lse[row] = lse_of(row, q, k, q_starts, k_starts, scale * q_scale[head] * k_scale[head / p.group], p);
 }
 // Weights are rounded to e4m3 before the product with v: each is off by a sixteenth of it at most.
 template <class T>

@@ -66,7 +66,7 @@ REFERENCE(query_rows(p))
 TOLERANCE(lse, .absolute = 1e-3, .relative = 1e-5) void attention_mma_reference_lse(long row, const T* q, const T* k, const i32* q_starts,
                                                                                     const i32* k_starts, double* lse, float scale,
                                                                                     Problem p) {
-  lse_at(row, q, k, q_starts, k_starts, lse, scale, p);
+  lse[row] = lse_of(row, q, k, q_starts, k_starts, scale, p);
 }
 // Weights are rounded to T before the product with v.
 template <class T>
