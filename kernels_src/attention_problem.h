@@ -5,6 +5,7 @@
 // Packed sequences differ in length and lie one after another, [tokens, heads, head]: sequence s has the tokens from q_starts[s] to before
 // q_starts[s + 1] of q, out and lse ([heads, tokens]), and those of k_starts of k and v. A query that sees no key gives zeros, and lse
 // -inf. Values are finite: products on tensor cores multiply those of keys beyond a sequence's end with weights of 0.
+#include "reference_row.h"
 
 HONE_BOTH constexpr long query_heads(Problem p) { return p.heads * p.group; }
 /// Tokens of a sequence, of packed ones in the mean.
@@ -123,29 +124,7 @@ HONE_BOTH constexpr long lse_place(Problem p, const Sequence& s, long query, lon
   return (s.line * query_heads(p) + head) * p.queries + s.first_query + query;
 }
 
-/// A row of elements in registers, for the reference.
-struct Row {
-  float element[Problem::head];
-  template <class T>
-  HONE_DEVICE explicit Row(const T* from) {
-#pragma unroll
-    for (int e = 0; e < Problem::head; ++e) element[e] = (float)from[e];
-  }
-  /// The product with another row. Eight products of narrow numbers, exact in float, are added in float before they are converted to
-  /// double: that is off by 2^-22 of them at most, and several times as fast.
-  template <class T>
-  HONE_DEVICE double dot(const T* other) const {
-    double sum = 0;
-#pragma unroll
-    for (int e = 0; e < Problem::head; e += 8) {
-      float part = 0;
-#pragma unroll
-      for (int i = 0; i < 8; ++i) part += element[e + i] * (float)other[e + i];
-      sum += part;
-    }
-    return sum;
-  }
-};
+using Row = RowOf<Problem::head>;
 
 /// A query of the operation: row `row` of lse.
 struct QueryRow {
@@ -196,8 +175,7 @@ HONE_DEVICE void out_at(long i, const T* q, const T* k, const T* v, const i32* q
   double sums[kShare] = {};
   for (long key = first_key(p, position); key < end; ++key) {
     const float weight = (float)exp(scale * mine.dot(k + keys + key * step) - lse[row]);
-#pragma unroll
-    for (int e = 0; e < kShare; ++e) sums[e] += weight * (float)values[key * step_of_values + e];
+    add_row(sums, weight, values + key * step_of_values);
   }
   const long to = query_place(p, at.sequence, at.query, at.head, head_of_values()) + first;
 #pragma unroll

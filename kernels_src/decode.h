@@ -3,6 +3,7 @@
 // values lie in pages. table[sequence, page of the sequence] is the page of the cache: [pages, page, heads, head]. With pages as long as
 // the longest sequence, the cache is contiguous. A sequence has at least as many tokens as queries. KV is the type of the cache's elements;
 // those of 8 bits are multiplied by k_scale and v_scale of their head.
+#include "reference_row.h"
 
 OPERATION(decode);
 
@@ -44,28 +45,7 @@ HONE_DEVICE long cache_place(Problem p, const i32* table, long sequence, long ke
   return (table[sequence * pages_of_sequence(p) + key / p.page] * p.page + key % p.page) * p.heads * Problem::head;
 }
 
-/// A row of elements in registers, for the reference.
-struct Row {
-  float element[Problem::head];
-  template <class T>
-  HONE_DEVICE explicit Row(const T* from) {
-#pragma unroll
-    for (int e = 0; e < Problem::head; ++e) element[e] = (float)from[e];
-  }
-  /// The product with another row. Eight products of narrow numbers are added in float before they are converted to double.
-  template <class T>
-  HONE_DEVICE double dot(const T* other) const {
-    double sum = 0;
-#pragma unroll
-    for (int e = 0; e < Problem::head; e += 8) {
-      float part = 0;
-#pragma unroll
-      for (int i = 0; i < 8; ++i) part += element[e + i] * (float)other[e + i];
-      sum += part;
-    }
-    return sum;
-  }
-};
+using Row = RowOf<Problem::head>;
 
 template <class T, class KV>
 HONE_DEVICE void lse_at(long row, const T* q, const KV* k, const i32* table, const i32* lengths, const float* k_scale, double* lse,
@@ -98,8 +78,7 @@ HONE_DEVICE void out_at(long i, const T* q, const KV* k, const KV* v, const i32*
   for (long key = 0; key < at.end; ++key) {
     const long place = cache_place(p, table, at.sequence, key) + at.head * Problem::head;
     const float weight = (float)exp(factor * mine.dot(k + place) - lse[row]);
-#pragma unroll
-    for (int e = 0; e < kShare; ++e) sums[e] += weight * (float)v[place + first + e];
+    add_row(sums, weight, v + place + first);
   }
 #pragma unroll
   for (int e = 0; e < kShare; ++e) out[row * Problem::head + first + e] = sums[e] * scale_of<KV>(v_scale, at.head);

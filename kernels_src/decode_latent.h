@@ -4,6 +4,7 @@
 // in pages: table[sequence, page of the sequence] is the page of [pages, page, latent + rope]. A sequence has at least as many tokens as
 // queries.
 #include "decode_parts.h"
+#include "reference_row.h"
 
 OPERATION(decode_latent);
 
@@ -31,17 +32,11 @@ HONE_DEVICE long cache_line(Problem p, const i32* table, long sequence, long key
 /// The end of the keys that row number `row` of its sequence sees.
 HONE_DEVICE long end_of_row(Problem p, int row, long length) { return length - p.queries + row / (int)p.heads + 1; }
 
-/// The product of a row of q and a line of the cache. Eight products of narrow numbers are added in float before they are converted to
-/// double.
+/// The product of a row of q and a line of the cache.
 template <class T>
 HONE_DEVICE double score_of(const T* q, const T* line) {
   double sum = 0;
-  for (int e = 0; e < kLineOfCache; e += 8) {
-    float part = 0;
-#pragma unroll
-    for (int i = 0; i < 8; ++i) part += (float)q[e + i] * (float)line[e + i];
-    sum += part;
-  }
+  for (int e = 0; e < kLineOfCache; e += 8) sum += Eight<T>(q + e).dot(Eight<T>(line + e).element);
   return sum;
 }
 
@@ -70,8 +65,7 @@ HONE_DEVICE void out_at(long i, const T* q, const T* cache, const i32* table, co
   double sums[kShare] = {};
   for (long key = 0; key < end; ++key) {
     const T* const line = cache + cache_line(p, table, sequence, key) * kLineOfCache;
-    const double weight = exp(scale * score_of(q + row * kLineOfCache, line) - lse[row]);
-    for (int e = 0; e < kShare; ++e) sums[e] += weight * (float)line[first + e];
+    add_row(sums, (float)exp(scale * score_of(q + row * kLineOfCache, line) - lse[row]), line + first);
   }
   for (int e = 0; e < kShare; ++e) out[row * Problem::latent + first + e] = sums[e];
 }

@@ -26,7 +26,7 @@ struct AsRead {
 };
 
 /// Scores of 16 * down rows and a tile of keys. `read_q(to, i, step)` gives 16 x 16 elements of q; `convert` makes a T of what a tile has.
-template <class T, int down, int keys, class ReadQ, class Convert = AsRead>
+template <class T, int down, int keys, int elements = Problem::head, class ReadQ, class Convert = AsRead>
 HONE_DEVICE void scores_of_tile(float (&scores)[down][keys / 2], unsigned tile, ReadQ read_q, Convert convert = {}) {
   const int lane = lane_of_warp();
 #pragma unroll
@@ -35,7 +35,7 @@ HONE_DEVICE void scores_of_tile(float (&scores)[down][keys / 2], unsigned tile, 
     for (int e = 0; e < keys / 2; ++e) scores[i][e] = 0;
   }
 #pragma unroll
-  for (int step = 0; step < Problem::head / 16; ++step) {
+  for (int step = 0; step < elements / 16; ++step) {
     unsigned a[down][4];
 #pragma unroll
     for (int i = 0; i < down; ++i) read_q(a[i], i, step);
