@@ -3,7 +3,7 @@
 #
 #   bench/make_portfolios.sh HONE FOLDER [SHARE [NAME...]]
 #
-# FOLDER gets the store and NAME.json for kernels_src/portfolios/DEVICE. SHARE of the budgets below (default 1), of about 71
+# FOLDER gets the store and NAME.json for kernels_src/portfolios/DEVICE. SHARE of the budgets below (default 1), of about 75
 # minutes in all. NAME: only these (softmax.f32). An operation that fails does not end the run.
 set -u
 if [[ $# -lt 2 ]]; then
@@ -40,6 +40,8 @@ attention bf16 attention.bf16.packed 120 batch=1..64,heads=1..32,group=1|4|8,que
 attention_fp8 bf16 attention_fp8.bf16 150 batch=1..64,heads=1..64,group=1|4|8,queries=1..16384,keys=16..16384
 attention_fp8 bf16 attention_fp8.bf16.head64 90 batch=1..64,heads=1..64,group=1|4|8,queries=1..16384,keys=16..16384,head=64
 attention_fp8 bf16 attention_fp8.bf16.head256 90 batch=1..64,heads=1..64,group=1|4|8,queries=1..16384,keys=16..16384,head=256
+attention_backward bf16 attention_backward.bf16 120 batch=1..64,heads=1..64,group=1|4|8,queries=16..16384,keys=16..16384
+attention_backward bf16 attention_backward.bf16.head64 80 batch=1..64,heads=1..64,group=1|4|8,queries=16..16384,keys=16..16384,head=64
 decode T=bf16,KV=bf16 decode.bf16 330 sequences=1..256,heads=1..16,group=1..16,queries=1..8,longest=32..65536,varied=0|1..100,page=16|32|64|128|256|512|1024|2048|4096|8192|16384|32768|65536
 decode T=bf16,KV=e4m3 decode.e4m3 240 sequences=1..256,heads=1..16,group=1..16,queries=1..8,longest=32..65536,varied=0|1..100,page=16|32|64|128|256|512|1024|2048|4096|8192|16384|32768|65536
 decode_latent bf16 decode_latent.bf16 150 sequences=1..256,heads=8..128,queries=1..8,longest=32..65536,varied=0|1..100,page=16|32|64|128|256|512|1024|2048|4096|8192|16384|32768|65536

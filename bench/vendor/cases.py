@@ -18,10 +18,14 @@ AXES = {
     "decode_latent": ("sequences", "heads", "longest"),
     "rope_append": ("tokens", "heads", "group", "head"),
     "attention_fp8": ("batch", "heads", "group", "queries", "head"), "attention_fp8_full": ("batch", "heads", "group", "queries", "head"),
+    "attention_backward": ("batch", "heads", "group", "queries", "head"),
+    "attention_backward_full": ("batch", "heads", "group", "queries", "head"),
 }
 # Whether it is causal.
-ATTENTION = {"attention": 1, "attention_full": 0, "attention_packed": 1, "attention_fp8": 1, "attention_fp8_full": 0}
+ATTENTION = {"attention": 1, "attention_full": 0, "attention_packed": 1, "attention_fp8": 1, "attention_fp8_full": 0, "attention_backward": 1,
+             "attention_backward_full": 0}
 ATTENTION_FP8 = ("attention_fp8", "attention_fp8_full")
+ATTENTION_BACKWARD = ("attention_backward", "attention_backward_full")
 DECODE = ("decode", "decode_fp8")
 LATENT, ROPE = 512, 64  # decode_latent's line of its cache
 PAGE, POSITIONS = 64, 16384  # rope_append's: tokens of a page of its cache, and rows of its table of angles
@@ -34,6 +38,8 @@ KERNELS = {
     ("attention", "bf16"): ("attention_wgmma", "attention_mma"), ("attention_full", "bf16"): ("attention_wgmma", "attention_mma"),
     ("attention_packed", "bf16"): ("attention_wgmma", "attention_mma"),
     ("attention_fp8", "bf16"): ("attention_fp8",), ("attention_fp8_full", "bf16"): ("attention_fp8",),
+    ("attention_backward", "bf16"): ("attention_backward_wgmma", "attention_backward_mma"),
+    ("attention_backward_full", "bf16"): ("attention_backward_wgmma", "attention_backward_mma"),
     ("decode", "bf16"): ("decode_mma",), ("decode_latent", "bf16"): ("decode_latent_wgmma", "decode_latent_mma"), ("decode_fp8", "bf16"): ("decode_mma",),
 }
 TENSOR_CORE_KERNELS = ("gemm_wgmma", "gemm_mma")
@@ -59,6 +65,8 @@ TABLE = (
     ("residual_rmsnorm", ("bf16", "f32"), (SQUARE_8192,)),
     ("attention", ("bf16",), ((4, 32, 1, 4096, 128), (4, 8, 4, 4096, 128), (1, 8, 4, 16384, 128), (8, 16, 1, 2048, 64), (2, 16, 1, 4096, 256))),
     ("attention_full", ("bf16",), ((4, 32, 1, 4096, 128),)),
+    ("attention_backward", ("bf16",), ((4, 32, 1, 4096, 128), (4, 8, 4, 4096, 128), (1, 8, 4, 16384, 128), (8, 16, 1, 2048, 64))),
+    ("attention_backward_full", ("bf16",), ((4, 32, 1, 4096, 128),)),
     ("decode", ("bf16",), ((32, 8, 4, 4096, 128), (128, 8, 4, 1024, 128), (1, 8, 4, 32768, 128))),
     ("attention_packed", ("bf16",), ((16, 32, 1, 16384, 128), (64, 8, 4, 65536, 128), (32, 16, 1, 32768, 64))),
     ("decode_fp8", ("bf16",), ((32, 8, 4, 4096, 128), (128, 8, 4, 1024, 128), (1, 8, 4, 32768, 128))),
@@ -140,6 +148,9 @@ class Case:
             scales = [(heads,), (heads,)] if self.work == "decode_fp8" else []
             if self.work in ATTENTION_FP8:
                 scales = [(heads * group,), (heads,), (heads,)]
+            if self.work in ATTENTION_BACKWARD:  # out, its gradient, and the logarithm of the sum of exponentials
+                of_out = (count, tokens, heads * group, head)
+                return [of_out, cache, cache, of_out, of_out, (count, heads * group, tokens)]
             return [(count, rows, heads * group, head), cache, cache, *integers, *scales]
         if self.work == "decode_latent":
             count, heads, tokens = self.extents
@@ -164,6 +175,8 @@ class Case:
             return (m * k + k * n + m * n) * element
         if self.work in ATTENTION or self.work in DECODE:
             queries, keys = (math.prod(shape) for shape in self.input_shapes()[:2])
+            if self.work in ATTENTION_BACKWARD:
+                return (4 * queries + 4 * keys) * element + 4 * queries // self.extents[4]
             of_queries = 1 if self.work in ATTENTION_FP8 else element
             return queries * (of_queries + element) + 2 * keys * (1 if self.work == "decode_fp8" else of_queries)
         if self.work == "decode_latent":
@@ -191,7 +204,7 @@ class Case:
                 pairs = sum((end - begin) * (end - begin + 1) / 2 for begin, end in zip(starts, starts[1:])) / count
             else:
                 pairs = tokens if self.work in DECODE else tokens * (tokens + 1) / 2 if ATTENTION[self.work] else tokens * tokens
-            return 4.0 * count * heads * group * head * pairs
+            return (10.0 if self.work in ATTENTION_BACKWARD else 4.0) * count * heads * group * head * pairs
         if self.work == "decode_latent":
             return 2.0 * math.prod(self.extents) * (2 * LATENT + ROPE)
         return 2.0 * math.prod(self.extents) if self.work == "gemm" else 0.0

@@ -112,6 +112,11 @@ def over_wide_inputs(backend, causal):
     return Prepared(make)
 
 
+def backward_by(attend, case):
+    """Gradients by what PyTorch's autograd calls behind an implementation of attention."""
+    return Prepared(works.backward_of(attend, case.shape["causal"] == 1))
+
+
 class CopyInto:
     """copy_ into memory that is there already."""
 
@@ -157,6 +162,9 @@ def existing(case, inputs, limit_s, notes):
         found = {f"{name}, {case.dtype} cache": over_wide_cache(backend) for name, backend in works.BACKENDS.items()}
     elif case.work in cases.ATTENTION_FP8:
         found = {f"{name}, bf16": over_wide_inputs(backend, case.shape["causal"] == 1) for name, backend in works.BACKENDS.items()}
+    elif case.work in cases.ATTENTION_BACKWARD:
+        found = {name: backward_by(works.with_backend(backend, works.attention), case) for name, backend in works.BACKENDS.items()}
+        found["FlexAttention"] = backward_by(works.flex_for_gradients, case)
     elif case.work in works.EXACT:
         found = {name: Expression(works.with_backend(backend, function)) for name, backend in works.BACKENDS.items()}
         found["FlexAttention"] = Flex(case.work == "attention")
@@ -168,7 +176,8 @@ def existing(case, inputs, limit_s, notes):
         found["torch copy_"] = CopyInto()
     seconds = None
     try:
-        found["torch.compile max-autotune"], seconds = compiled(function, inputs, limit_s, written)
+        if case.work not in cases.ATTENTION_BACKWARD:  # autograd is not compiled: it calls what is there already
+            found["torch.compile max-autotune"], seconds = compiled(function, inputs, limit_s, written)
     except Exception as error:  # whatever the compiler throws is a note, not the end
         notes.append(f"torch.compile: {describe(error)}")
     working = {}

@@ -23,13 +23,13 @@ def residual_rmsnorm(x, residual, weight):
     return total, functional.rms_norm(total, (total.shape[-1],), weight, EPSILON)
 
 
-SCALE, LATENT_SCALE = 0.25, 0.125  # the defaults of Hone's kernels
+SCALE, LATENT_SCALE, BACKWARD_SCALE = 0.25, 0.125, 0.0883883  # the defaults of Hone's kernels
 
 
-def attention(q, k, v, causal=True):
+def attention(q, k, v, causal=True, scale=SCALE):
     """[batch, tokens, heads, head]; heads of q share those of k and v."""
     views = [x.transpose(1, 2) for x in (q, k, v)]
-    return functional.scaled_dot_product_attention(*views, is_causal=causal, scale=SCALE, enable_gqa=q.shape[2] != k.shape[2]).transpose(1, 2)
+    return functional.scaled_dot_product_attention(*views, is_causal=causal, scale=scale, enable_gqa=q.shape[2] != k.shape[2]).transpose(1, 2)
 
 
 def decode(q, k, v, _table, _lengths):
@@ -127,7 +127,41 @@ def exact_attention(q, k, v, causal):
     return out
 
 
-def flex_attention(causal):
+def backward_of(attend, causal):
+    """The gradients of q, k and v by `attend`, which ran before; inputs are those of Hone's kernel, whose out and lse it does not need."""
+
+    def make(q, k, v, _out, dout, _lse):
+        with torch.enable_grad():
+            leaves = [tensor.detach().requires_grad_() for tensor in (q, k, v)]
+            result = attend(*leaves, causal, BACKWARD_SCALE)
+        return lambda: torch.autograd.grad(result, leaves, dout, retain_graph=True)
+
+    return make
+
+
+def flex_for_gradients(q, k, v, causal, scale):
+    return flex_attention(causal, scale)(q, k, v)()
+
+
+def exact_gradients(q, k, v, out, dout, lse, causal):
+    """In float64, a head at a time."""
+    dq, dk, dv, group = torch.empty_like(q), torch.zeros_like(k), torch.zeros_like(v), q.shape[2] // k.shape[2]
+    for sequence in range(q.shape[0]):
+        for head in range(q.shape[2]):
+            queries, keys, values = q[sequence, :, head], k[sequence, :, head // group], v[sequence, :, head // group]
+            gradient = dout[sequence, :, head]
+            weights = torch.exp(BACKWARD_SCALE * queries @ keys.T - lse[sequence, head][:, None])
+            if causal:
+                weights.tril_()
+            dv[sequence, :, head // group] += weights.T @ gradient
+            change = gradient @ values.T - (gradient * out[sequence, :, head]).sum(-1, keepdim=True)
+            change *= weights
+            dq[sequence, :, head] = BACKWARD_SCALE * change @ keys
+            dk[sequence, :, head // group] += BACKWARD_SCALE * change.T @ queries
+    return dq, dk, dv
+
+
+def flex_attention(causal, scale=SCALE):
     """FlexAttention, compiled for the inputs it is called with."""
     from torch.nn.attention import flex_attention as flex
 
@@ -136,7 +170,7 @@ def flex_attention(causal):
     def call(q, k, v, *_):
         views = [x.transpose(1, 2) for x in (q, k, v)]
         mask = flex.create_block_mask(lambda _b, _h, row, column: row >= column, None, None, q.shape[1], k.shape[1]) if causal else None
-        return lambda: function(*views, block_mask=mask, scale=SCALE, enable_gqa=q.shape[2] != k.shape[2]).transpose(1, 2)
+        return lambda: function(*views, block_mask=mask, scale=scale, enable_gqa=q.shape[2] != k.shape[2]).transpose(1, 2)
 
     return call
 
@@ -174,6 +208,8 @@ EXPRESSIONS = {
     "rope_append": rope_append,
     "attention_fp8": attention_fp8(True),
     "attention_fp8_full": attention_fp8(False),
+    "attention_backward": lambda *inputs: backward_of(attention, True)(*inputs)(),
+    "attention_backward_full": lambda *inputs: backward_of(attention, False)(*inputs)(),
 }
 # What an expression writes into, by the place among its inputs: everyone has a copy of it.
 WRITTEN = {"rope_append": (6, 7)}
@@ -186,6 +222,8 @@ EXACT = {
     "attention_fp8_full": lambda *inputs: exact_attention(*widened_attention(*inputs, torch.float64), False),
     "decode_fp8": lambda q, k, v, _table, _lengths, k_scale, v_scale: exact_attention(
         q, widened(k, k_scale, q.dtype), widened(v, v_scale, q.dtype), False),
+    "attention_backward": lambda *inputs: exact_gradients(*inputs, True),
+    "attention_backward_full": lambda *inputs: exact_gradients(*inputs, False),
 }
 
 
@@ -213,9 +251,20 @@ def rope_inputs(case):
     return (*(random_tensor(shape, dtype) for shape in shapes[:3]), angles, *integers, *(random_tensor(shape, dtype) for shape in shapes[6:]))
 
 
+def backward_inputs(case):
+    """Of attention, its answer and a gradient of that."""
+    shapes, dtype, causal = case.input_shapes(), DTYPES[case.dtype], cases.ATTENTION[case.work] == 1
+    q, k, v, dout = (random_tensor(shape, dtype) for shape in (*shapes[:3], shapes[4]))
+    views = [x.transpose(1, 2) for x in (q, *(x.repeat_interleave(q.shape[2] // k.shape[2], 2) for x in (k, v)))]
+    out, lse = torch.ops.aten._scaled_dot_product_flash_attention(*views, is_causal=causal, scale=BACKWARD_SCALE)[:2]
+    return q, k, v, out.transpose(1, 2).contiguous(), dout, lse.contiguous()
+
+
 def make_inputs(case):
     """Fresh random inputs, in the order of the expression's parameters and of the kernels' arguments."""
     shapes = case.input_shapes()
+    if case.work in cases.ATTENTION_BACKWARD:
+        return backward_inputs(case)
     if case.work in cases.DECODE:
         table = torch.arange(shapes[3][0], device="cuda", dtype=torch.int32)
         lengths = torch.full(shapes[4], shapes[1][1], device="cuda", dtype=torch.int32)

@@ -74,6 +74,13 @@ class Cases(unittest.TestCase):
         self.assertEqual([case.extents for case in full.neighbours()], [(2, 3, 4, 11, 64), (2, 3, 4, 7, 64)])
         self.assertEqual(cases.parse_case("decode:bf16:2x3x4x10x64").shape["page"], 10)  # contiguous
 
+    def test_gradients_of_attention(self):
+        case = cases.parse_case("attention_backward:bf16:2x3x4x10x64")
+        self.assertEqual((case.shape["keys"], case.shape["causal"], case.flops), (10, 1, 10 * 2 * 12 * 64 * 55))
+        self.assertEqual(case.input_elements(), [2 * 10 * 12 * 64, 2 * 10 * 3 * 64, 2 * 10 * 3 * 64, 2 * 10 * 12 * 64, 2 * 10 * 12 * 64, 240])
+        self.assertEqual(case.bytes, 4 * 240 * 64 * 2 + 4 * 60 * 64 * 2 + 4 * 240)
+        self.assertEqual(cases.parse_case("attention_backward_full:bf16:2x3x4x10x64").shape["causal"], 0)
+
     def test_packed_attention(self):
         case = cases.parse_case("attention_packed:bf16:3x2x4x100x64")
         self.assertEqual((case.shape["packed"], case.shape["queries"], case.shape["keys"]), (1, 100, 100))

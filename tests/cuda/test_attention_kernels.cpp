@@ -89,6 +89,34 @@ TEST_CASE("attention of 8-bit floats compiles, and likely configurations use no 
   CHECK_FALSE(space_of(spec, problem, large("sm_100a", 100)).ok());
 }
 
+TEST_CASE("the backward pass of attention by warpgroups is for Hopper, and its tensor maps obey the rules of the hardware") {
+  const KernelSpec& spec = **find_builtin_kernel("attention_backward_wgmma");
+  const DeviceInfo hopper = large("sm_90a", 90);
+  check_registers("attention_backward_wgmma", {}, hopper, {"", "stages=3,raster=1"});
+  check_registers("attention_backward_wgmma", {{"head", 64}, {"causal", 0}, {"layout", 2}}, hopper, {"stages=4", "consumers=1,bm=128"});
+  check_registers("attention_backward_wgmma", {{"head", 96}, {"value_head", 64}, {"window", 100}}, hopper, {""});
+  check_registers("attention_backward_wgmma", {{"packed", 1}}, hopper, {""});
+  for (const Shape& shape : {Shape{}, Shape{{"head", 64}, {"layout", 2}, {"causal", 0}},
+                             Shape{{"head", 32}, {"heads", 3}, {"group", 5}, {"queries", 77}, {"keys", 1001}},
+                             Shape{{"packed", 1}, {"batch", 7}, {"queries", 1000}, {"keys", 3001}, {"varied", 90}}}) {
+    const Problem problem = attention_problem(spec, shape);
+    CAPTURE(text(problem.shape));
+    const auto space = space_of(spec, problem, hopper);
+    REQUIRE_MESSAGE(space.ok(), space.error().message);
+    check_plans(spec, problem, *space, hopper, 50);
+    CHECK_FALSE(space_of(spec, problem, large("sm_100a", 100)).ok());
+  }
+  CHECK_FALSE(space_of(spec, attention_problem(spec, {{"head", 256}}), hopper).ok());  // dk and dv of it are not in registers
+}
+
+TEST_CASE("the backward pass of attention by warps compiles for each family since Ampere") {
+  check_registers("attention_backward_mma", {}, large("sm_80", 80), {"", "warps=8,bn=64,raster=16"});
+  check_registers("attention_backward_mma", {{"head", 64}, {"causal", 0}, {"layout", 2}}, large("sm_90a", 90), {"bn=64,bm=64"});
+  check_registers("attention_backward_mma", {{"packed", 1}}, large("sm_100a", 100), {"bm=16"});
+  const KernelSpec& spec = **find_builtin_kernel("attention_backward_mma");
+  CHECK_FALSE(space_of(spec, attention_problem(spec, {}), large("sm_75", 75)).ok());
+}
+
 TEST_CASE("attention by warps compiles for each family since Ampere") {
   check_registers("attention_mma", {}, large("sm_80", 80), {"", "held=true,stages=2,by_fma=2,lazy=8"});
   check_registers("attention_mma", {{"head", 64}, {"causal", 0}, {"layout", 2}}, large("sm_90a", 90), {"warps=8,bn=128"});

@@ -18,12 +18,12 @@ def substitute(text, pattern, replacement):
 
 
 def by_warps(folder, name):
-    """Instructions of a warp: attention_mma, decode_mma, decode_latent_mma."""
+    """Instructions of a warp: attention_mma, attention_backward_mma, decode_mma, decode_latent_mma."""
     shutil.copy(HERE / "warp.h", folder / "gemm_mma" / "instructions.h")
     (folder / "attention_copies.h").write_text('#include "gemm_mma/instructions.h"\n')
     file = folder / name / f"{name}.cu"
     file.write_text(substitute(file.read_text(), r".*d\.compute_capability < 80.*\n", ""))
-    for file in [*folder.glob("attention*.h"), *folder.glob("attention_mma/*"), *folder.glob("decode_*/*")]:
+    for file in [*folder.glob("attention*.h"), *folder.glob("attention_mma/*"), *folder.glob(f"{name}/*")]:
         text = file.read_text().replace("#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800", "#if !defined(HONE_READ)")
         file.write_text(text.replace("__cvta_generic_to_shared", "shared_address_of"))
 
@@ -44,13 +44,22 @@ LATENT_MAPS = """
   const EmulatedMap q_map{q, {kLineOfCache, query_rows(p), 1, 1}, {kPanelLine, kRows, 1, 1}, 2};
   const EmulatedMap cache_map{cache, {kLineOfCache, kCacheLines, 1, 1}, {kPanelLine, (int)lines_of_copy(p, c), 1, 1}, 2};
 """
-BY_WARPGROUPS = {"attention_wgmma": ATTENTION_MAPS, "attention_fp8": ATTENTION_MAPS, "decode_latent_wgmma": LATENT_MAPS}
+BACKWARD_MAPS = """
+  const auto map_of = [&](const void* array, long elements, long heads, long tokens, int rows) {
+    const bool first = p.layout == 1;
+    return EmulatedMap{array, {elements, first ? heads : tokens, first ? tokens : heads, lines_of(p)}, {kLine, first ? 1 : rows, first ? rows : 1, 1}, 2};
+  };
+  const EmulatedMap q_map = map_of(q, p.head, query_heads(p), p.queries, c.bm), k_map = map_of(k, p.head, p.heads, p.keys, keys_of(c));
+  const EmulatedMap v_map = map_of(v, head_of_values(), p.heads, p.keys, keys_of(c)), dout_map = map_of(dout, head_of_values(), query_heads(p), p.queries, c.bm);
+"""
+BY_WARPGROUPS = {"attention_wgmma": ATTENTION_MAPS, "attention_fp8": ATTENTION_MAPS, "decode_latent_wgmma": LATENT_MAPS,
+                 "attention_backward_wgmma": BACKWARD_MAPS}
 
 
 def by_warpgroups(folder, name):
     """Instructions of a warpgroup."""
     shutil.copy(HERE / "warpgroup.h", folder / "attention_wgmma" / "instructions.h")
-    for left_out in ("attention_wgmma/products.h", "gemm_mma/instructions.h"):
+    for left_out in ("attention_wgmma/products.h", "gemm_mma/instructions.h", "attention_backward_wgmma/instructions.h"):
         (folder / left_out).write_text("#pragma once\n")
     for file in [*(folder / "attention_wgmma").glob("*.h"), *(folder / name).glob("*.h")]:
         if file.name not in ("instructions.h", "products.h"):
@@ -63,10 +72,10 @@ def by_warpgroups(folder, name):
     # What the second pass of decoding needs before the kernel includes it.
     early = '#if defined(HONE_READ)\n#include <hone/kernel_hopper.h>\n#else\n#include "../attention_wgmma/instructions.h"\n#endif\n'
     text = substitute(text, r"#include <hone/kernel_hopper\.h>\n", early if name.startswith("decode") else "")
-    text = substitute(text, r"(?s)TENSOR_MAP\(q,.*?(v|cache)_map,", "")
+    text = substitute(text, r"(?s)TENSOR_MAP\(q,.*?TensorMap (v|cache|dout)_map,(?!\s*TENSOR_MAP)", "")
     text = substitute(text, r"#if defined\(HONE_HOPPER\)", "#if !defined(HONE_READ)")
     file.write_text(substitute(text, r"(SHARED_DYNAMIC\(unsigned char, memory\);)", lambda found: found[1] + "\n  hopper::clear_barriers();" + BY_WARPGROUPS[name]))
-    for file in (folder / "attention_rows.h", folder / "attention_work.h"):
+    for file in (folder / "attention_rows.h", folder / "attention_work.h", folder / "attention_backward_work.h"):
         file.write_text(file.read_text().replace("#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800", "#if !defined(HONE_READ)"))
 
 
@@ -75,13 +84,14 @@ def emulated(name, folder):
     configuration is held against, larger ones are left out: an emulated product takes thousands of times as long."""
     folder = pathlib.Path(folder)
     shutil.copytree(KERNELS, folder)
-    for file in (folder / "attention.h", folder / "decode.h", folder / "decode_latent.h"):  # a kernel of its own, with the operation's reference
+    for file in (folder / "attention.h", folder / "attention_backward.h", folder / "decode.h", folder / "decode_latent.h"):  # a kernel of its own, with the operation's reference
         file.write_text(substitute(file.read_text(), r"OPERATION\(\w+\);\n", ""))
     (by_warpgroups if name in BY_WARPGROUPS else by_warps)(folder, name)
     file = folder / name / f"{name}.cu"
     pairs = "query_rows(p) * p.longest > 1600" if name.startswith("decode") else "query_rows(p) * p.keys > 12000"
     if name in BY_WARPGROUPS and name.startswith("attention"):  # whole tiles are multiplied, whatever is in them
-        pairs += " || tiles_of(p, c) * rows_of(c) * c.bn > 150000"
+        rows = "keys_of(c) * c.bm" if "backward" in name else "rows_of(c) * c.bn"
+        pairs += f" || tiles_of(p, c) * {rows} > 150000"
     text = substitute(file.read_text(), r"(constexpr bool valid\(.*\) \{\n)", rf"\1  if ({pairs}) return false;\n")
     file.write_text(substitute(text, r"(?s)\nSHAPES\(.*?\);\n", ""))
     return file

@@ -51,6 +51,26 @@ class Emulated(unittest.TestCase):
         packed = "batch=4,heads=1,group=1,queries=100,keys=120,head=64,value_head=96,packed=1,varied=100"
         self.check("attention_wgmma", "f16", packed, "consumers=1,bn=64,schedule=2,raster=1,q_stages=2")
 
+    def test_backward_pass_by_warps(self):
+        self.check("attention_backward_mma", "bf16", "batch=1,heads=1,group=1,queries=20,keys=33,head=64", "warps=2,bn=16,bm=16")
+        packed = "batch=3,heads=1,group=2,queries=24,keys=30,head=32,packed=1,varied=100"
+        self.check("attention_backward_mma", "f16", packed, "warps=2,wm=32,bn=16,bm=32,stages=3")
+
+    @takes_long
+    def test_other_backward_passes_by_warps(self):
+        shape = "batch=1,heads=1,group=1,queries=90,keys=130,head=96,window=40,value_head=32"
+        self.check("attention_backward_mma", "bf16", shape, "warps=2,wm=16,bm=32,stages=1")
+        shape = "batch=1,heads=2,group=1,queries=70,keys=70,head=64,causal=0,window=20,layout=2"
+        self.check("attention_backward_mma", "bf16", shape, "warps=2,wm=32,bm=64")
+
+    def test_backward_pass_by_warpgroups(self):
+        for shape, config in (("batch=1,heads=1,group=2,queries=60,keys=100,head=128", "consumers=2,bm=64"),  # parts of dq by columns
+                              ("batch=1,heads=2,group=1,queries=70,keys=70,head=64,causal=0,layout=2", "consumers=1,bm=128,stages=3"),
+                              ("batch=1,heads=1,group=1,queries=40,keys=70,head=64", "consumers=2,bm=64"),  # of 32 columns
+                              ("batch=4,heads=1,group=1,queries=100,keys=120,head=64,packed=1,varied=100", "consumers=1,bm=64,stages=3"),
+                              ("batch=1,heads=1,group=1,queries=90,keys=130,head=96,value_head=64,window=40", "consumers=2,bm=64")):
+            self.check("attention_backward_wgmma", "bf16", shape, config)
+
     @takes_long
     def test_other_heads_that_are_no_power_of_two(self):
         for head in (160, 224):

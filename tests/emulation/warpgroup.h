@@ -188,6 +188,28 @@ void scores_product(float (&sums)[n / 2], hopper::u64 a, hopper::u64 b, bool acc
   }
 }
 
+/// Both operands in shared memory, with lines along m and n.
+template <class T, int n>
+void transposed_product(float (&sums)[n / 2], hopper::u64 a, hopper::u64 b, bool accumulate) {
+  const hopper::u32 left = (hopper::u32)a << 4, first = ((hopper::u32)b << 4) % 128, right = ((hopper::u32)b << 4) - first;
+  const hopper::u32 panel = (hopper::u32)(b >> 32);
+  for (int i = 0; i < n / 2; ++i) {
+    const int row = row_of_sum(i), column = column_of_sum(i);
+    float products[16];
+    for (int k = 0; k < 16; ++k) {
+      const float value = number_at<T>(right + column / 64 * panel + swizzled(128, k, (int)first + column % 64 * 2));
+      products[k] = number_at<T>(left + swizzled(128, k, row * 2)) * value;
+    }
+    sums[i] = summed<T>(accumulate ? sums[i] : 0, products);
+  }
+}
+inline void bulk_load(hopper::u32 to, const void* from, int bytes, hopper::u32 barrier) {
+  __builtin_memcpy(hopper::shared_at(to), from, bytes);
+  hopper::barrier_at(barrier).bytes -= bytes;
+  hopper::barrier_at(barrier).end_phase();
+}
+inline void add_four(float* to, float x, float y, float z, float w) { to[0] += x, to[1] += y, to[2] += z, to[3] += w; }
+
 /// The left operand, a lane's words: as many numbers as fit of row i % 2, behind those of the lanes before it.
 template <class T, int n>
 void weighted_sum(float (&sums)[n / 2], const hopper::u32* a, hopper::u64 b, bool accumulate) {
