@@ -51,6 +51,10 @@ CASES = {
 }
 
 
+def packed_starts():
+    return [torch.tensor([0, 5, 12], dtype=torch.int32)] * 2
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_operators_and_their_gradients_are_those_of_pytorch(name):
     ours, theirs, shapes = CASES[name]
@@ -73,6 +77,8 @@ def test_operators_and_their_gradients_are_those_of_pytorch(name):
         ("layernorm", lambda: (*[one.requires_grad_() for one in tensors((4, 16), (16,), (16,))], 1e-5)),
         ("residual_rmsnorm", lambda: (*[one.requires_grad_() for one in tensors((4, 16), (4, 16), (16,))], 1e-5)),
         ("bias_gelu", lambda: tuple(one.requires_grad_() for one in tensors((4, 16), (16,)))),
+        ("attention", lambda: (*[one.requires_grad_() for one in tensors((2, 4, 5, 32), (2, 2, 7, 32), (2, 2, 7, 32))], True, 3, 0.2)),
+        ("packed_attention", lambda: (*[one.requires_grad_() for one in tensors((12, 4, 32), (12, 2, 32), (12, 2, 32))], *packed_starts(), True, 0, 0.2)),
     ],
 )
 def test_operators_are_registered_as_pytorch_wants_them(operator, arguments):
@@ -248,6 +254,39 @@ def test_packed_attention_is_attention_of_each_sequence(causal, window):
         torch.testing.assert_close(made[of_q[i] : of_q[i + 1]], alone, atol=1e-5, rtol=1e-4)
 
 
+@pytest.mark.parametrize(("causal", "window"), [(False, 0), (True, 0), (True, 3)])
+def test_gradients_of_packed_attention_are_those_of_each_sequence(causal, window):
+    of_q, of_k = [0, 5, 5, 12], [0, 7, 9, 20]
+    inputs = [one.requires_grad_() for one in tensors((12, 4, 32), (20, 2, 32), (20, 2, 32))]
+    starts = [torch.tensor(one, dtype=torch.int32) for one in (of_q, of_k)]
+    weights = torch.randn(12, 4, 32)
+    made = torch.autograd.grad((ops.packed_attention(*inputs, *starts, causal=causal, window=window) * weights).sum(), inputs)
+    total = 0
+    for i in (0, 2):
+        parts = [x[begins[i] : begins[i + 1]].transpose(0, 1)[None] for x, begins in zip(inputs, (of_q, of_k, of_k))]
+        alone = ops.attention(*parts, causal=causal, window=window)[0].transpose(0, 1)
+        total = total + (alone * weights[of_q[i] : of_q[i + 1]]).sum()
+    for ours, theirs in zip(made, torch.autograd.grad(total, inputs)):
+        torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-4)
+
+
+def test_gradients_of_attention_without_queries_or_keys_are_zero():
+    q, k = tensors((1, 2, 0, 32), (1, 2, 7, 32))
+    k.requires_grad_()
+    (made,) = torch.autograd.grad(ops.attention(q, k, k).sum(), [k])
+    assert torch.equal(made, torch.zeros_like(k))
+
+
+def test_a_gradient_of_attention_is_a_part_of_a_workload():
+    q, k = tensors((1, 4, 5, 32), (1, 2, 7, 32))
+    q.requires_grad_()
+    with hone.torch.trace() as workload:
+        ops.attention(q, k, k, causal=True).sum().backward()
+    forward, backward = workload.problems
+    assert (forward["kernel"], backward["kernel"]) == ("attention", "attention_backward")
+    assert backward["shape"] == forward["shape"]
+
+
 def decode_inputs(cache=torch.float32):
     """Two sequences of 3 and 7 tokens in pages of 4."""
     q, k, v = tensors((2, 1, 4, 32), (4, 4, 2, 32), (4, 4, 2, 32))
@@ -351,6 +390,23 @@ def test_cuda_attention_of_each_form_is_pytorchs(dtype):
     starts = torch.tensor([0, 130, 260], dtype=torch.int32, device="cuda")
     packed = ops.packed_attention(*(x.transpose(1, 2).flatten(0, 1).contiguous() for x in (q, k, v)), starts, starts, causal=True)
     torch.testing.assert_close(packed.float().unflatten(0, (2, 130)).transpose(1, 2), expected, atol=bound, rtol=bound)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_cuda_gradients_of_attention_are_pytorchs(dtype):
+    bound = {torch.float32: 1e-3, torch.float16: 1e-2, torch.bfloat16: 6e-2}[dtype]
+    inputs = [torch.randn(shape, device="cuda").to(dtype).requires_grad_() for shape in ((2, 8, 130, 64), (2, 2, 130, 64), (2, 2, 130, 64))]
+    weights = torch.randn(2, 8, 130, 64, device="cuda").to(dtype)
+    wide = [x.float().repeat_interleave(8 // x.shape[1], 1) for x in inputs]
+    expected = torch.autograd.grad((F.scaled_dot_product_attention(*wide, is_causal=True) * weights).sum(), inputs)
+    made = torch.autograd.grad((ops.attention(*inputs, causal=True) * weights).sum(), inputs)
+    starts = torch.tensor([0, 130, 260], dtype=torch.int32, device="cuda")
+    flat = [x.transpose(1, 2).flatten(0, 1) for x in (*inputs, weights)]
+    packed = torch.autograd.grad((ops.packed_attention(*flat[:3], starts, starts, causal=True) * flat[3]).sum(), inputs)
+    for right, ours, of_packed in zip(expected, made, packed):
+        torch.testing.assert_close(ours, right, atol=bound, rtol=bound)
+        torch.testing.assert_close(of_packed, right, atol=bound, rtol=bound)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")

@@ -361,56 +361,77 @@ _HEADS_FIRST = 2  # the kernels' layout [batch, heads, tokens, head]
 
 
 def _attention_shape(q, k, v, causal, window, scale):
+    """Of out, and of the logarithms of the sums of exponentials."""
     batch, heads, _, head = k.shape
     _expect("attention", "v", v, k.shape)
     _expect("attention", "q", q, (batch, q.shape[1], q.shape[2], head))
     if q.shape[1] % max(heads, 1) != 0:
         raise RuntimeError(f"hone: attention takes a multiple of {heads} heads of q, as k has them; {q.shape[1]} were passed")
-    return _packed_like(q)
+    return _packed_like(q), q.new_empty(q.shape[:3], dtype=torch.float32)
+
+
+def _attention_kernel(name, q, causal, starts):
+    fixed = f"head={q.shape[-1]},causal={int(causal)},layout={_HEADS_FIRST if starts is None else 1},packed={int(starts is not None)},varied=0"
+    return _kernel(name, q.device, fixed)
+
+
+def _attention_extents(q, k, starts):
+    """Of (batch, heads, tokens, head), or of packed sequences, (tokens, heads, head)."""
+    if starts is None:
+        batch, heads, keys, _ = k.shape
+        return {"batch": batch, "heads": heads, "group": q.shape[1] // heads, "queries": q.shape[2], "keys": keys}
+    return {"batch": len(starts[0]) - 1, "heads": k.shape[1], "group": q.shape[1] // k.shape[1], "queries": q.shape[0], "keys": k.shape[0]}
+
+
+def _named(starts):
+    return {"q_starts": None, "k_starts": None} if starts is None else dict(zip(("q_starts", "k_starts"), map(_packed, starts)))
+
+
+def _attend(q, k, v, starts, causal, window, scale, out, lse):
+    made = _attention_kernel("attention", q, causal, starts)
+    extents = _attention_extents(q, k, starts)
+    made(_packed(q), _packed(k), _packed(v), **_named(starts), out=(out, lse), scale=scale, window=window, **extents)
+    return out, lse
 
 
 def _attention(q, k, v, causal, window, scale):
-    out = _attention_shape(q, k, v, causal, window, scale)
-    if out.numel() == 0:
-        return out
-    batch, heads, keys, head = k.shape
-    made = _kernel("attention", q.device, f"head={head},causal={int(causal)},layout={_HEADS_FIRST},packed=0,varied=0")
-    lse = q.new_empty(q.shape[:3], dtype=torch.float32)
-    extents = {"batch": batch, "heads": heads, "group": q.shape[1] // heads, "queries": q.shape[2], "keys": keys, "window": window}
-    made(_packed(q), _packed(k), _packed(v), q_starts=None, k_starts=None, out=(out, lse), scale=scale, **extents)
-    return out
+    out, lse = _attention_shape(q, k, v, causal, window, scale)
+    return _attend(q, k, v, None, causal, window, scale, out, lse) if out.numel() > 0 else (out, lse)
 
 
-def _attention_backward(gradient, q, k, v, causal, window, scale):
-    """By PyTorch: there is no kernel for it."""
-    queries, keys = q.shape[2], k.shape[2]
-    mask = None
-    if causal or window > 0:
-        ahead = torch.arange(keys, device=q.device) - (torch.arange(queries, device=q.device)[:, None] + keys - queries)
-        mask = ahead <= 0 if causal else ahead < window
-        mask = mask & (ahead > -window) if window > 0 else mask
-    with torch.enable_grad():
-        inputs = [one.detach().requires_grad_() for one in (q, k, v)]
-        group = q.shape[1] // k.shape[1]
-        k_of_q, v_of_q = (one.repeat_interleave(group, 1) if group > 1 else one for one in inputs[1:])
-        out = torch.nn.functional.scaled_dot_product_attention(inputs[0], k_of_q, v_of_q, attn_mask=mask, scale=scale)
-        return torch.autograd.grad(out, inputs, gradient)
+def _attention_backward(gradient, q, k, v, out, lse, q_starts, k_starts, causal, window, scale):
+    made = _attention_backward_shape(gradient, q, k, v)
+    if q.numel() == 0 or k.numel() == 0:
+        return tuple(one.zero_() for one in made)
+    starts = None if q_starts is None else (q_starts, k_starts)
+    kernel = _attention_kernel("attention_backward", q, causal, starts)
+    extents = _attention_extents(q, k, starts)
+    inputs = map(_packed, (q, k, v, out, gradient, lse))
+    kernel(*inputs, **_named(starts), out=made, scale=scale, window=window, **extents)
+    return made
+
+
+def _attention_backward_shape(gradient, q, k, v, *_):
+    return tuple(map(_packed_like, (q, k, v)))
 
 
 def _attention_setup(ctx, inputs, output):
-    q, k, v, ctx.causal, ctx.window, ctx.scale = inputs
-    ctx.save_for_backward(q, k, v)
+    q, k, v, *starts, ctx.causal, ctx.window, ctx.scale = inputs
+    ctx.save_for_backward(q, k, v, *output, *starts)
+    ctx.mark_non_differentiable(output[1])
 
 
-def _attention_gradients(ctx, gradient):
-    of_q, of_k, of_v = torch.ops.hone.attention_backward(gradient, *ctx.saved_tensors, ctx.causal, ctx.window, ctx.scale)
-    return of_q, of_k, of_v, None, None, None
+def _attention_gradients(ctx, gradient, _):
+    q, k, v, out, lse, *starts = ctx.saved_tensors
+    given = starts or (None, None)
+    made = torch.ops.hone.attention_backward(gradient, q, k, v, out, lse, *given, ctx.causal, ctx.window, ctx.scale)
+    return (*made, *(None for _ in starts), None, None, None)
 
 
-_define("attention(Tensor q, Tensor k, Tensor v, bool causal, int window, float scale) -> Tensor", _attention, _attention_shape,
+_define("attention(Tensor q, Tensor k, Tensor v, bool causal, int window, float scale) -> (Tensor, Tensor)", _attention, _attention_shape,
         _attention_setup, _attention_gradients)
-_define("attention_backward(Tensor gradient, Tensor q, Tensor k, Tensor v, bool causal, int window, float scale) -> (Tensor, Tensor, Tensor)",
-        _attention_backward, lambda gradient, q, k, v, causal, window, scale: tuple(map(_packed_like, (q, k, v))))
+_define("attention_backward(Tensor gradient, Tensor q, Tensor k, Tensor v, Tensor out, Tensor lse, Tensor? q_starts, Tensor? k_starts, "
+        "bool causal, int window, float scale) -> (Tensor, Tensor, Tensor)", _attention_backward, _attention_backward_shape)
 
 
 def attention(
@@ -420,10 +441,9 @@ def attention(
     (batch, heads, keys, head); each head of k and v serves as many heads of q as there are more of those. head is a multiple of 32.
 
     causal: no keys behind a query; the last query is beside the last key (PyTorch's is_causal puts the first beside the first). window: the
-    keys that a query sees up to its own, itself included, and without causal as many after it; 0: all. scale: head ** -0.5 if not given. The
-    gradient is PyTorch's.
+    keys that a query sees up to its own, itself included, and without causal as many after it; 0: all. scale: head ** -0.5 if not given.
     """
-    return torch.ops.hone.attention(q, k, v, causal, window, q.shape[-1] ** -0.5 if scale is None else scale)
+    return torch.ops.hone.attention(q, k, v, causal, window, q.shape[-1] ** -0.5 if scale is None else scale)[0]
 
 
 def _packed_attention_shape(q, k, v, q_starts, k_starts, causal, window, scale):
@@ -433,28 +453,24 @@ def _packed_attention_shape(q, k, v, q_starts, k_starts, causal, window, scale):
     _expect("packed_attention", "k_starts", k_starts, q_starts.shape)
     if q.shape[1] % max(heads, 1) != 0:
         raise RuntimeError(f"hone: packed_attention takes a multiple of {heads} heads of q, as k has them; {q.shape[1]} were passed")
-    return _packed_like(q)
+    return _packed_like(q), q.new_empty((q.shape[1], q.shape[0]), dtype=torch.float32)
 
 
 def _packed_attention(q, k, v, q_starts, k_starts, causal, window, scale):
-    out = _packed_attention_shape(q, k, v, q_starts, k_starts, causal, window, scale)
+    out, lse = _packed_attention_shape(q, k, v, q_starts, k_starts, causal, window, scale)
     if out.numel() == 0:
-        return out
+        return out, lse
     if k.shape[0] == 0:
-        return out.zero_()
-    heads, head = k.shape[1:]
-    made = _kernel("attention", q.device, f"head={head},causal={int(causal)},layout=1,packed=1,varied=0")
-    lse = q.new_empty((q.shape[1], q.shape[0]), dtype=torch.float32)
-    extents = {"batch": len(q_starts) - 1, "heads": heads, "group": q.shape[1] // heads, "queries": q.shape[0], "keys": k.shape[0]}
-    starts = {"q_starts": _packed(q_starts), "k_starts": _packed(k_starts)}
-    made(_packed(q), _packed(k), _packed(v), **starts, out=(out, lse), scale=scale, window=window, **extents)
-    return out
+        return out.zero_(), lse.fill_(-float("inf"))
+    return _attend(q, k, v, (q_starts, k_starts), causal, window, scale, out, lse)
 
 
 _define(
-    "packed_attention(Tensor q, Tensor k, Tensor v, Tensor q_starts, Tensor k_starts, bool causal, int window, float scale) -> Tensor",
+    "packed_attention(Tensor q, Tensor k, Tensor v, Tensor q_starts, Tensor k_starts, bool causal, int window, float scale) -> (Tensor, Tensor)",
     _packed_attention,
     _packed_attention_shape,
+    _attention_setup,
+    _attention_gradients,
 )
 
 
@@ -471,10 +487,10 @@ def packed_attention(
     """attention() of sequences of different lengths that lie one after another: q of shape (tokens, query heads, head), k and v of
     (tokens, heads, head). Sequence s has the tokens from q_starts[s] to before q_starts[s + 1] of q, and those of k_starts (q_starts if not
     given) of k and v; both are int32, begin with 0 and end with the number of tokens. They stay on the device and are not checked. A query
-    that sees no key gives zeros. There is no gradient.
+    that sees no key gives zeros.
     """
     k_starts = q_starts if k_starts is None else k_starts
-    return torch.ops.hone.packed_attention(q, k, v, q_starts, k_starts, causal, window, q.shape[-1] ** -0.5 if scale is None else scale)
+    return torch.ops.hone.packed_attention(q, k, v, q_starts, k_starts, causal, window, q.shape[-1] ** -0.5 if scale is None else scale)[0]
 
 
 def _decode_shape(q, k, v, table, lengths, k_scale, v_scale, scale):

@@ -122,7 +122,19 @@ def _decode(q, k, v, table, lengths, k_scale, v_scale, scale) -> dict[str, int]:
     }
 
 
-_OURS = {"product": ("matmul", _ours), "attention": ("attention", _attention), "packed_attention": ("attention", _packed_attention), "decode": ("decode", _decode)}
+def _attention_backward(gradient, q, k, v, out, lse, q_starts, k_starts, causal, window, scale) -> dict[str, int]:
+    if q_starts is None:
+        return _attention(q, k, v, causal, window, scale)
+    return _packed_attention(q, k, v, q_starts, k_starts, causal, window, scale)
+
+
+_OURS = {
+    "product": ("matmul", _ours),
+    "attention": ("attention", _attention),
+    "packed_attention": ("attention", _packed_attention),
+    "attention_backward": ("attention_backward", _attention_backward),
+    "decode": ("decode", _decode),
+}
 _aten = torch.ops.aten
 _PROBLEMS: dict[Any, Callable[[tuple], tuple[str, dict[str, int]] | None]] = {
     _aten.mm.default: lambda given: ("matmul", _product(given[0], given[1], 1)),
@@ -139,8 +151,6 @@ def _problem_of(function: Any, given: tuple) -> tuple[str, dict[str, int]] | Non
         return _PROBLEMS[function](given)
     if function.namespace == "hone":
         name = function._schema.name.removeprefix("hone::")
-        if name == "attention_backward":  # PyTorch's operations, which are seen themselves
-            return None
         named = _OURS.get(name)
         return (named[0], named[1](*given)) if named else (name, _rows(given[0]))
     return None
