@@ -73,8 +73,9 @@ Result<PortfolioSelection> selection_of(const cxxopts::ParseResult& arguments) {
   for (const std::string& file : with_files(arguments)) {
     HONE_TRY(add_file(file, arguments, selection.own));
     if (selection.own.back().operation.empty()) {
-      return Error{ErrorCode::kInvalidArgument,
-                   fmt::format("{0} implements no operation, OPERATION(NAME), beside other kernels: name {0} itself, without --with", file)};
+      return Error{
+          ErrorCode::kInvalidArgument,
+          fmt::format("{0} implements no operation, OPERATION(NAME), beside other kernels: name {0} itself, without --with", file)};
     }
   }
   return selection;

@@ -84,7 +84,8 @@ HONE_DEVICE void dq_at(long i, const T* q, const T* k, const T* v, const T* out,
   const QueryRow at = query_row(p, row, q_starts, k_starts);
   const long position = position_of(at.sequence, at.query), end = end_key(p, at.sequence, position);
   const long place = query_place(p, at.sequence, at.query, at.head), step = token_stride(p.heads);
-  const long of_out = query_place(p, at.sequence, at.query, at.head, head_of_values()), step_of_values = token_stride(p.heads, head_of_values());
+  const long of_out = query_place(p, at.sequence, at.query, at.head, head_of_values()),
+             step_of_values = token_stride(p.heads, head_of_values());
   const long keys = key_place(p, at.sequence, 0, at.head), values = key_place(p, at.sequence, 0, at.head, head_of_values());
   const Row mine(q + place);
   const double delta = dot_of_values(out + of_out, dout + of_out);

@@ -14,7 +14,8 @@ struct KeyWork {
 template <Config c>
 HONE_DEVICE KeyWork key_work_at(Problem p, int index, const i32* q_starts, const i32* k_starts) {
   const int heads = (int)(lines_of(p) * p.heads), places = (int)key_tile_places(p, keys_of(c));
-  const int group = index / (c.raster * places), within = index - group * c.raster * places, high = min_of(c.raster, heads - group * c.raster);
+  const int group = index / (c.raster * places), within = index - group * c.raster * places,
+            high = min_of(c.raster, heads - group * c.raster);
   int place = within / high;
   const int head = group * c.raster + within - place * high;
   KeyWork work = {};

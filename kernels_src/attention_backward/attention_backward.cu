@@ -25,6 +25,7 @@ struct Config {
   TUNE(4, 8, 16, 32, 64) int rows = 16;    // of a block
   TUNE(1, 2, 4, 8, 16, 32) int lanes = 8;  // threads of a row: fewer exchange less, more have shorter rows in registers
   TUNE(1, 2, 4, 8) int vec = 4;            // elements in one access
+  TUNE(1, 2, 4, 8) int step = 4;           // keys, or queries, at a time: their sums are independent
 };
 #include "../attention_backward.h"
 
@@ -43,8 +44,8 @@ constexpr bool valid(Problem p, Config c, Device d) {
 
 template <class T>
 constexpr bool likely(Problem p, Config c, Device d) {
-  if (2 * (p.head + head_of_values()) / c.lanes > 160) return false;  // spills: two rows and two of sums are in registers
-  return c.vec * sizeof(T) >= 8;                                      // narrow accesses take more of them
+  if ((2 + c.step) * (p.head + head_of_values()) / c.lanes > 180) return false;  // spills: rows, sums and a step are in registers
+  return c.vec * sizeof(T) >= 8;                                                 // narrow accesses take more of them
 }
 
 constexpr Launch launch_attention_backward(Problem p, Config c) {
@@ -100,8 +101,8 @@ KERNEL DTYPES(f32, f16, bf16) LAUNCH_BOUNDS(threads_of(c)) void attention_backwa
     IN(query_rows(p) * head_of_values(), .normal) const T* __restrict__ dout, IN(query_rows(p)) const float* __restrict__ lse,
     IN(p.packed ? p.batch + 1 : 0) const i32* __restrict__ q_starts, IN(p.packed ? p.batch + 1 : 0) const i32* __restrict__ k_starts,
     OUT(query_rows(p) * p.head) T* __restrict__ dq, OUT(key_rows(p) * p.head) T* __restrict__ dk,
-    OUT(key_rows(p) * head_of_values()) T* __restrict__ dv, WORKSPACE(query_rows(p)) float* __restrict__ deltas, SCALAR(0.0883883) float scale,
-    Problem p) {
+    OUT(key_rows(p) * head_of_values()) T* __restrict__ dv, WORKSPACE(query_rows(p)) float* __restrict__ deltas,
+    SCALAR(0.0883883) float scale, Problem p) {
   long number = blockIdx.z, tile = blockIdx.x;
   if constexpr (Problem::packed) {
     const SequenceTile at = tile_at_place(p, blockIdx.x, c.rows, q_starts);
@@ -117,17 +118,25 @@ KERNEL DTYPES(f32, f16, bf16) LAUNCH_BOUNDS(threads_of(c)) void attention_backwa
   const T* const keys = k + key_place(p, s, 0, head);
   const T* const values = v + key_place(p, s, 0, head, head_of_values());
   const long stride = token_stride(p.heads), stride_of_values = token_stride(p.heads, head_of_values());
-  Part<T, c> of_q, of_k, sums;
-  Part<T, c, (int)head_of_values()> of_dout, of_v;
+  Part<T, c> of_q, of_k[c.step], sums;
+  Part<T, c, (int)head_of_values()> of_dout, of_v[c.step];
   of_q.load_from(q + query_place(p, s, query, head));
   of_dout.load_from(dout + of_out);
-  of_v.load_from(out + of_out);
-  const float delta = sum_of_lanes<c>(of_dout.dot(of_v)), factor = scale * kLog2OfE, offset = lse[lse_place(p, s, query, head)] * kLog2OfE;
-  for (long key = first_key(p, position_of(s, first)); key < end_key(p, s, position_of(s, last)); ++key) {
-    of_k.load_from(keys + key * stride);
-    of_v.load_from(values + key * stride_of_values);
-    const float score = sum_of_lanes<c>(of_q.dot(of_k)), product = sum_of_lanes<c>(of_dout.dot(of_v));
-    if (key >= begin && key < end) sums.add(power_of_two(score * factor - offset) * (product - delta), of_k);
+  of_v[0].load_from(out + of_out);
+  const float delta = sum_of_lanes<c>(of_dout.dot(of_v[0])), factor = scale * kLog2OfE;
+  const float offset = lse[lse_place(p, s, query, head)] * kLog2OfE;
+  for (long key = first_key(p, position_of(s, first)); key < end_key(p, s, position_of(s, last)); key += c.step) {
+#pragma unroll
+    for (int i = 0; i < c.step; ++i) {
+      of_k[i].load_from(keys + min_of(key + i, s.keys - 1) * stride);
+      of_v[i].load_from(values + min_of(key + i, s.keys - 1) * stride_of_values);
+    }
+#pragma unroll
+    for (int i = 0; i < c.step; ++i) {
+      const float score = sum_of_lanes<c>(of_q.dot(of_k[i])), product = sum_of_lanes<c>(of_dout.dot(of_v[i]));
+      const bool is_seen = key + i >= begin && key + i < end;
+      sums.add(is_seen ? power_of_two(score * factor - offset) * (product - delta) : 0.0f, of_k[i]);
+    }
   }
   if (mine > last) return;
   sums.scale(scale);
@@ -156,20 +165,26 @@ KERNEL LAUNCH_BOUNDS(threads_of(c)) void attention_backward_keys(
   const long mine = first + (long)threadIdx.x / c.lanes, key = min_of(mine, s.keys - 1), last = min_of(first + c.rows, s.keys) - 1;
   const long begin = first_query(p, s, key), end = end_query(p, s, key);
   const float factor = scale * kLog2OfE;
-  Part<T, c> of_q, of_k, sums;
-  Part<T, c, (int)head_of_values()> of_dout, of_v, sums_of_values;
+  Part<T, c> of_q[c.step], of_k, sums;
+  Part<T, c, (int)head_of_values()> of_dout[c.step], of_v, sums_of_values;
   of_k.load_from(k + key_place(p, s, key, head * p.group));
   of_v.load_from(v + key_place(p, s, key, head * p.group, head_of_values()));
   for (long reader = head * p.group; reader < (head + 1) * p.group; ++reader) {
-    for (long query = first_query(p, s, first); query < end_query(p, s, last); ++query) {
-      of_q.load_from(q + query_place(p, s, query, reader));
-      of_dout.load_from(dout + query_place(p, s, query, reader, head_of_values()));
-      const float score = sum_of_lanes<c>(of_q.dot(of_k)), product = sum_of_lanes<c>(of_dout.dot(of_v));
-      if (query < begin || query >= end) continue;
-      const long row = lse_place(p, s, query, reader);
-      const float weight = power_of_two(score * factor - lse[row] * kLog2OfE);
-      sums_of_values.add(weight, of_dout);
-      sums.add(weight * (product - deltas[row]), of_q);
+    for (long query = first_query(p, s, first); query < end_query(p, s, last); query += c.step) {
+#pragma unroll
+      for (int i = 0; i < c.step; ++i) {
+        of_q[i].load_from(q + query_place(p, s, min_of(query + i, s.queries - 1), reader));
+        of_dout[i].load_from(dout + query_place(p, s, min_of(query + i, s.queries - 1), reader, head_of_values()));
+      }
+#pragma unroll
+      for (int i = 0; i < c.step; ++i) {
+        const float score = sum_of_lanes<c>(of_q[i].dot(of_k)), product = sum_of_lanes<c>(of_dout[i].dot(of_v));
+        const long row = lse_place(p, s, min_of(query + i, s.queries - 1), reader);
+        const bool sees = query + i >= begin && query + i < end;
+        const float weight = sees ? power_of_two(score * factor - lse[row] * kLog2OfE) : 0.0f;
+        sums_of_values.add(weight, of_dout[i]);
+        sums.add(weight * (product - deltas[row]), of_q[i]);
+      }
     }
   }
   if (mine > last) return;

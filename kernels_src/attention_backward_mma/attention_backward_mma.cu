@@ -34,18 +34,16 @@ HONE_BOTH constexpr int keys_of(const Config& c) { return rows_of(c); }
 HONE_BOTH constexpr long tiles_of_head(Problem p, const Config& c) { return tile_places(p, rows_of(c)); }
 constexpr long shared_bytes(Config c, int step) { return (2L * rows_of(c) + 2L * c.stages * step) * line_pitch() * 2; }
 /// Registers of a thread of the second pass, estimated low: sums, scores, products, rounded ones and what is known of queries.
-constexpr long registers_of(Problem p, Config c) {
-  return c.wm / 16 * ((p.head + head_of_values()) / 2 + c.bm + c.bm / 4) + c.bm / 2 + 30;
-}
+constexpr long registers_of(Problem p, Config c) { return c.wm / 16 * ((p.head + head_of_values()) / 2 + c.bm + c.bm / 4) + c.bm / 2 + 30; }
 
 template <class T>
 constexpr bool valid(Problem p, Config c, Device d) {
-  if (p.packed && p.layout != 1) return false;                                          // tokens are the outer axis
-  if (!has_answer(p)) return false;                                                     // queries without keys
-  if (d.compute_capability < 80) return false;                                          // mma of bf16 and cp.async
-  if (p.head % 32 != 0 || p.head > 256) return false;                                   // the answer is computed in shares of 32; registers
-  if (p.value_head % 32 != 0 || head_of_values() > p.head) return false;                // lines of values are as long as those of keys
-  return shared_bytes(c, max_of(c.bn, c.bm)) <= d.shared_memory_per_block;              // the device's limit
+  if (p.packed && p.layout != 1) return false;                              // tokens are the outer axis
+  if (!has_answer(p)) return false;                                         // queries without keys
+  if (d.compute_capability < 80) return false;                              // mma of bf16 and cp.async
+  if (p.head % 32 != 0 || p.head > 256) return false;                       // the answer is computed in shares of 32; registers
+  if (p.value_head % 32 != 0 || head_of_values() > p.head) return false;    // lines of values are as long as those of keys
+  return shared_bytes(c, max_of(c.bn, c.bm)) <= d.shared_memory_per_block;  // the device's limit
 }
 
 template <class T>
@@ -114,8 +112,8 @@ KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(c.warps * 32) void attention_backward_mma
   const Sequence s = work.sequence;
   const long values = head_of_values();
   const Rows<T> of_q{q + query_place(p, s, work.first, work.head), token_stride(query_heads(p)), (int)(s.queries - work.first)};
-  const Rows<T, (int)head_of_values()> of_dout{dout + query_place(p, s, work.first, work.head, values), token_stride(query_heads(p), values),
-                                               (int)(s.queries - work.first)};
+  const Rows<T, (int)head_of_values()> of_dout{dout + query_place(p, s, work.first, work.head, values),
+                                               token_stride(query_heads(p), values), (int)(s.queries - work.first)};
   const Rows<T> of_k{k + key_place(p, s, 0, work.head), token_stride(p.heads), (int)s.keys};
   const Rows<T, (int)head_of_values()> of_v{v + key_place(p, s, 0, work.head, values), token_stride(p.heads, values), (int)s.keys};
   QueryWarp<T, c> warp{{(unsigned)__cvta_generic_to_shared(memory), scale * kLog2OfE}};

@@ -55,14 +55,14 @@ HONE_BOTH constexpr long tiles_of(Problem p, const Config& c) { return lines_of(
 
 template <class T>
 constexpr bool valid(Problem p, Config c, Device d) {
-  if (p.packed && p.layout != 1) return false;                              // tokens are the outer axis
-  if (!has_answer(p)) return false;                                         // queries without keys
-  if (d.compute_capability != 90) return false;                             // wgmma: Hopper alone
-  if (p.head % 32 != 0 || p.value_head % 32 != 0) return false;             // the answer is computed in shares of 32
-  if (p.head > 128 || p.value_head > 128) return false;                     // sums of dk and dv would not be in registers
-  if (held_registers(p, c) + 24 > registers_of(c)) return false;            // sums of products under way must be in registers
-  if (shared_bytes(p, c) > d.shared_memory_per_block) return false;         // the device's limit
-  return tiles_of(p, c) <= 2000000000;                                      // blocks are counted in 32 bits
+  if (p.packed && p.layout != 1) return false;                       // tokens are the outer axis
+  if (!has_answer(p)) return false;                                  // queries without keys
+  if (d.compute_capability != 90) return false;                      // wgmma: Hopper alone
+  if (p.head % 32 != 0 || p.value_head % 32 != 0) return false;      // the answer is computed in shares of 32
+  if (p.head > 128 || p.value_head > 128) return false;              // sums of dk and dv would not be in registers
+  if (held_registers(p, c) + 24 > registers_of(c)) return false;     // sums of products under way must be in registers
+  if (shared_bytes(p, c) > d.shared_memory_per_block) return false;  // the device's limit
+  return tiles_of(p, c) <= 2000000000;                               // blocks are counted in 32 bits
 }
 
 template <class T>
@@ -167,9 +167,9 @@ template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(threads_of(c), 1) void attention_backward_wgmma_keys(
     IN(query_rows(p) * p.head, .normal) const T* __restrict__ q, IN(key_rows(p) * p.head, .normal) const T* __restrict__ k,
     IN(key_rows(p) * head_of_values(), .normal) const T* __restrict__ v,
-    IN(query_rows(p) * head_of_values(), .normal) const T* __restrict__ dout, IN(p.packed ? p.batch + 1 : 0) const i32* __restrict__ q_starts,
-    IN(p.packed ? p.batch + 1 : 0) const i32* __restrict__ k_starts, OUT(key_rows(p) * p.head) T* __restrict__ dk,
-    OUT(key_rows(p) * head_of_values()) T* __restrict__ dv,
+    IN(query_rows(p) * head_of_values(), .normal) const T* __restrict__ dout,
+    IN(p.packed ? p.batch + 1 : 0) const i32* __restrict__ q_starts, IN(p.packed ? p.batch + 1 : 0) const i32* __restrict__ k_starts,
+    OUT(key_rows(p) * p.head) T* __restrict__ dk, OUT(key_rows(p) * head_of_values()) T* __restrict__ dv,
     WORKSPACE(lines_of(p) * query_heads(p) * padded_queries(p, c) * 2) const float* __restrict__ terms,
     WORKSPACE_ZEROED(lines_of(p) * query_heads(p) * padded_queries(p, c) * (kPanels * 64)) float* __restrict__ dq_sums,
     TENSOR_MAP(q, .size = {p.head, p.layout == 1 ? query_heads(p) : p.queries, p.layout == 1 ? p.queries : query_heads(p), lines_of(p)},
@@ -181,7 +181,8 @@ KERNEL LAUNCH_BOUNDS(threads_of(c), 1) void attention_backward_wgmma_keys(
                .box = {64, p.layout == 1 ? 1 : keys_of(c), p.layout == 1 ? keys_of(c) : 1, 1}, .swizzle = 128)
         const __grid_constant__ TensorMap v_map,
     TENSOR_MAP(dout,
-               .size = {head_of_values(), p.layout == 1 ? query_heads(p) : p.queries, p.layout == 1 ? p.queries : query_heads(p), lines_of(p)},
+               .size = {head_of_values(), p.layout == 1 ? query_heads(p) : p.queries, p.layout == 1 ? p.queries : query_heads(p),
+                        lines_of(p)},
                .box = {64, p.layout == 1 ? 1 : c.bm, p.layout == 1 ? c.bm : 1, 1}, .swizzle = 128)
         const __grid_constant__ TensorMap dout_map,
     SCALAR(0.0883883) float scale, Problem p) {
@@ -214,11 +215,12 @@ KERNEL LAUNCH_BOUNDS(threads_of(c), 1) void attention_backward_wgmma_keys(
 
 /// Rounds dq: a block has 64 rows.
 template <class T, Config c>
-KERNEL LAUNCH_BOUNDS(128) void attention_backward_wgmma_round(
-    IN(p.packed ? p.batch + 1 : 0) const i32* __restrict__ q_starts, IN(p.packed ? p.batch + 1 : 0) const i32* __restrict__ k_starts,
-    OUT(query_rows(p) * p.head) T* __restrict__ dq,
-    WORKSPACE_ZEROED(lines_of(p) * query_heads(p) * padded_queries(p, c) * (kPanels * 64)) const float* __restrict__ dq_sums,
-    SCALAR(0.0883883) float scale, Problem p) {
+KERNEL LAUNCH_BOUNDS(128) void attention_backward_wgmma_round(IN(p.packed ? p.batch + 1 : 0) const i32* __restrict__ q_starts,
+                                                              IN(p.packed ? p.batch + 1 : 0) const i32* __restrict__ k_starts,
+                                                              OUT(query_rows(p) * p.head) T* __restrict__ dq,
+                                                              WORKSPACE_ZEROED(lines_of(p) * query_heads(p) * padded_queries(p, c) *
+                                                                               (kPanels * 64)) const float* __restrict__ dq_sums,
+                                                              SCALAR(0.0883883) float scale, Problem p) {
 #if defined(HONE_HOPPER)
   constexpr int kSlice = slice_of(c), kSlices = kPanels * 64 / kSlice;
   const PaddedRow at = padded_row(p, blockIdx.x * 64L, padded_queries(p, c), c.bm, q_starts, k_starts);
@@ -237,7 +239,7 @@ KERNEL LAUNCH_BOUNDS(128) void attention_backward_wgmma_round(
     for (int r = 0; r < 2; ++r) {
       const long mine = query + r * 8;
       write_row<T>(sums, r, scale, dq + query_place(p, at.sequence, mine, at.head) + slice * kSlice, (int)Problem::head - slice * kSlice,
-                mine < at.sequence.queries);
+                   mine < at.sequence.queries);
     }
   }
 #endif

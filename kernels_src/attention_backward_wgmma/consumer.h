@@ -13,12 +13,12 @@ struct Consumer {
   Problem p;
   SharedLayout<c> layout;
   float* dq_sums;
-  int group, thread;  // the warpgroup, and the thread of it
-  float factor;       // of scores, for powers of two
-  float sums[kHead / 2] = {}, sums_of_values[kValues / 2] = {};              // of dk and dv
-  float scores[c.bm / 2], products[c.bm / 2];                                // k q^T, then weights; v dout^T, then changes
-  float sums_of_queries[own_blocks(c)][slice_of(c) / 2];                     // of dq
-  hopper::u32 weights[c.bm / 4], changes[c.bm / 4];                          // rounded
+  int group, thread;                                             // the warpgroup, and the thread of it
+  float factor;                                                  // of scores, for powers of two
+  float sums[kHead / 2] = {}, sums_of_values[kValues / 2] = {};  // of dk and dv
+  float scores[c.bm / 2], products[c.bm / 2];                    // k q^T, then weights; v dout^T, then changes
+  float sums_of_queries[own_blocks(c)][slice_of(c) / 2];         // of dq
+  hopper::u32 weights[c.bm / 4], changes[c.bm / 4];              // rounded
 
   /// The row, among the block's keys, of this thread's first row.
   HONE_DEVICE int row() const { return group * 64 + thread / 32 * 16 + thread % 32 / 4; }
@@ -89,7 +89,8 @@ struct Consumer {
 #pragma unroll
       for (int i = 0; i < 4; ++i) scores[4 * j + i] = power_of_two(scores[4 * j + i] * factor - lse[i % 2]);
     }
-    if (!sees_all<c>(p, work.sequence, work.first + group * 64, 64, first)) hide_unseeing(scores, p, work.sequence, work.first + row(), first);
+    if (!sees_all<c>(p, work.sequence, work.first + group * 64, 64, first))
+      hide_unseeing(scores, p, work.sequence, work.first + row(), first);
     TwoRows::round<T>(weights, scores);
   }
 
@@ -141,17 +142,18 @@ struct Consumer {
       hopper::wgmma_wait_group<1>();
       fence_registers(products);
       change(stage, n % 2);
-      start_sums(sums, changes, layout.q(stage));
       start_sums_of_queries(n % 2);
+      start_sums(sums, changes, layout.q(stage));
+      hopper::wgmma_wait_group<1>();
+#pragma unroll
+      for (int block = 0; block < own_blocks(c); ++block) fence_registers(sums_of_queries[block]);
+      add_sums_of_queries(to);  // beside the product: behind it, an H200 took an eighth longer
       hopper::wgmma_wait_group<0>();
       fence_registers(sums);
       fence_registers(sums_of_values);
       fence_registers(weights);
       fence_registers(changes);
-#pragma unroll
-      for (int block = 0; block < own_blocks(c); ++block) fence_registers(sums_of_queries[block]);
       if (thread % 32 == 0) hopper::mbarrier_arrive(layout.empty(stage));
-      add_sums_of_queries(to);
       stage = next;
       parity = next_parity;
       to += c.bm * kHead;

@@ -31,15 +31,17 @@ TEST_CASE(
 }
 
 TEST_CASE("the backward pass of attention equals its reference, of packed sequences and of values of another size, too") {
-  const std::string base = "rows=8,lanes=4,vec=4";
-  check_products("attention_backward", DType::kBF16,
-                 {
-                     {"batch=2,heads=2,group=2,queries=17,keys=23,head=32", base},
-                     {"batch=1,heads=2,group=1,queries=30,keys=40,head=64,value_head=32,causal=0,window=9,layout=2", "rows=32,lanes=1,vec=8"},
-                     {"batch=1,heads=1,group=2,queries=30,keys=40,head=32,window=7", base},
-                     {"batch=5,heads=1,group=2,queries=40,keys=50,head=32,packed=1,varied=100", base},
-                 });
-  check_products("attention_backward", DType::kF32, {{"batch=1,heads=1,group=1,queries=20,keys=20,head=32", "rows=4,lanes=8,vec=4"}});
+  const std::string base = "rows=8,lanes=4,vec=4,step=2";
+  check_products(
+      "attention_backward", DType::kBF16,
+      {
+          {"batch=2,heads=2,group=2,queries=17,keys=23,head=32", base},
+          {"batch=1,heads=2,group=1,queries=30,keys=40,head=64,value_head=32,causal=0,window=9,layout=2", "rows=32,lanes=1,vec=8,step=1"},
+          {"batch=1,heads=1,group=2,queries=30,keys=40,head=32,window=7", base},
+          {"batch=5,heads=1,group=2,queries=40,keys=50,head=32,packed=1,varied=100", base},
+      });
+  check_products("attention_backward", DType::kF32,
+                 {{"batch=1,heads=1,group=1,queries=20,keys=20,head=32", "rows=4,lanes=8,vec=4,step=8"}});
 }
 
 TEST_CASE("decode equals its reference: pages of any size, lengths that differ, several queries, a contiguous cache") {
