@@ -270,6 +270,23 @@ def test_gradients_of_packed_attention_are_those_of_each_sequence(causal, window
         torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-4)
 
 
+def test_values_may_have_another_size_than_keys():
+    inputs = [one.requires_grad_() for one in tensors((2, 4, 5, 64), (2, 2, 7, 64), (2, 2, 7, 32))]
+    wide = [inputs[0], *(one.repeat_interleave(2, 1) for one in inputs[1:])]
+    expected = F.scaled_dot_product_attention(*wide, attn_mask=seen(5, 7, True, 0))
+    with hone.torch.trace() as workload:
+        made = ops.attention(*inputs, causal=True)
+    torch.testing.assert_close(made, expected, atol=1e-5, rtol=1e-4)
+    assert workload.problems[0]["shape"]["value_head"] == 32
+    weights = torch.randn_like(expected)
+    for ours, theirs in zip(torch.autograd.grad((made * weights).sum(), inputs), torch.autograd.grad((expected * weights).sum(), inputs)):
+        torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-4)
+    starts = torch.tensor([0, 7], dtype=torch.int32)
+    flat = [one[0].transpose(0, 1) for one in (inputs[1], inputs[1], inputs[2])]
+    packed = ops.packed_attention(*flat, starts, causal=True)
+    torch.testing.assert_close(packed.transpose(0, 1), ops.attention(*(one[:1] for one in (inputs[1], inputs[1], inputs[2])), causal=True)[0])
+
+
 def test_gradients_of_attention_without_queries_or_keys_are_zero():
     q, k = tensors((1, 2, 0, 32), (1, 2, 7, 32))
     k.requires_grad_()

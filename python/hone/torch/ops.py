@@ -363,15 +363,17 @@ _HEADS_FIRST = 2  # the kernels' layout [batch, heads, tokens, head]
 def _attention_shape(q, k, v, causal, window, scale):
     """Of out, and of the logarithms of the sums of exponentials."""
     batch, heads, _, head = k.shape
-    _expect("attention", "v", v, k.shape)
+    _expect("attention", "v", v, (*k.shape[:3], v.shape[-1]))
     _expect("attention", "q", q, (batch, q.shape[1], q.shape[2], head))
     if q.shape[1] % max(heads, 1) != 0:
         raise RuntimeError(f"hone: attention takes a multiple of {heads} heads of q, as k has them; {q.shape[1]} were passed")
-    return _packed_like(q), q.new_empty(q.shape[:3], dtype=torch.float32)
+    return q.new_empty((*q.shape[:3], v.shape[-1])), q.new_empty(q.shape[:3], dtype=torch.float32)
 
 
-def _attention_kernel(name, q, causal, starts):
-    fixed = f"head={q.shape[-1]},causal={int(causal)},layout={_HEADS_FIRST if starts is None else 1},packed={int(starts is not None)},varied=0"
+def _attention_kernel(name, q, v, causal, starts):
+    head, values = q.shape[-1], v.shape[-1]
+    fixed = f"head={head},value_head={values if values != head else 0},causal={int(causal)}"
+    fixed += f",layout={_HEADS_FIRST if starts is None else 1},packed={int(starts is not None)},varied=0"
     return _kernel(name, q.device, fixed)
 
 
@@ -388,7 +390,7 @@ def _named(starts):
 
 
 def _attend(q, k, v, starts, causal, window, scale, out, lse):
-    made = _attention_kernel("attention", q, causal, starts)
+    made = _attention_kernel("attention", q, v, causal, starts)
     extents = _attention_extents(q, k, starts)
     made(_packed(q), _packed(k), _packed(v), **_named(starts), out=(out, lse), scale=scale, window=window, **extents)
     return out, lse
@@ -404,7 +406,7 @@ def _attention_backward(gradient, q, k, v, out, lse, q_starts, k_starts, causal,
     if q.numel() == 0 or k.numel() == 0:
         return tuple(one.zero_() for one in made)
     starts = None if q_starts is None else (q_starts, k_starts)
-    kernel = _attention_kernel("attention_backward", q, causal, starts)
+    kernel = _attention_kernel("attention_backward", q, v, causal, starts)
     extents = _attention_extents(q, k, starts)
     inputs = map(_packed, (q, k, v, out, gradient, lse))
     kernel(*inputs, **_named(starts), out=made, scale=scale, window=window, **extents)
@@ -438,7 +440,8 @@ def attention(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool = False, window: int = 0, scale: float | None = None
 ) -> torch.Tensor:
     """softmax(scale * q k^T) v over the keys that a query sees, for q of shape (batch, query heads, queries, head) and k and v of
-    (batch, heads, keys, head); each head of k and v serves as many heads of q as there are more of those. head is a multiple of 32.
+    (batch, heads, keys, head); each head of k and v serves as many heads of q as there are more of those. head is a multiple of 32; that of
+    v, and of the result, may be another one.
 
     causal: no keys behind a query; the last query is beside the last key (PyTorch's is_causal puts the first beside the first). window: the
     keys that a query sees up to its own, itself included, and without causal as many after it; 0: all. scale: head ** -0.5 if not given.
@@ -448,12 +451,12 @@ def attention(
 
 def _packed_attention_shape(q, k, v, q_starts, k_starts, causal, window, scale):
     _, heads, head = k.shape
-    _expect("packed_attention", "v", v, k.shape)
+    _expect("packed_attention", "v", v, (*k.shape[:2], v.shape[-1]))
     _expect("packed_attention", "q", q, (q.shape[0], q.shape[1], head))
     _expect("packed_attention", "k_starts", k_starts, q_starts.shape)
     if q.shape[1] % max(heads, 1) != 0:
         raise RuntimeError(f"hone: packed_attention takes a multiple of {heads} heads of q, as k has them; {q.shape[1]} were passed")
-    return _packed_like(q), q.new_empty((q.shape[1], q.shape[0]), dtype=torch.float32)
+    return q.new_empty((*q.shape[:2], v.shape[-1])), q.new_empty((q.shape[1], q.shape[0]), dtype=torch.float32)
 
 
 def _packed_attention(q, k, v, q_starts, k_starts, causal, window, scale):

@@ -78,6 +78,10 @@ def _ours(a, b, bias, layout, activation) -> dict[str, int]:
     }
 
 
+def _value_head(k: torch.Tensor, v: torch.Tensor) -> dict[str, int]:
+    return {} if v.shape[-1] == k.shape[-1] else {"value_head": v.shape[-1]}
+
+
 def _attention(q, k, v, causal, window, scale) -> dict[str, int]:
     batch, heads, keys, head = k.shape
     return {
@@ -90,6 +94,7 @@ def _attention(q, k, v, causal, window, scale) -> dict[str, int]:
         "causal": int(causal),
         "window": window,
         "layout": 2,
+        **_value_head(k, v),
     }
 
 
@@ -106,6 +111,7 @@ def _packed_attention(q, k, v, q_starts, k_starts, causal, window, scale) -> dic
         "window": window,
         "layout": 1,
         "packed": 1,
+        **_value_head(k, v),
     }
 
 
