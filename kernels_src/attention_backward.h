@@ -11,6 +11,8 @@ HONE_BOTH constexpr long head_of_values() { return Problem::value_head == 0 ? Pr
 
 OPERATION(attention_backward);
 
+constexpr float kLog2OfE = 1.44269504f;
+
 template <class T>
 constexpr Cost cost(Problem p) {
   return {.flops = 2.0 * p.batch * p.heads * p.group * (3 * p.head + 2 * head_of_values()) * pairs_of(p),
@@ -99,9 +101,9 @@ HONE_DEVICE void dq_at(long i, const T* q, const T* k, const T* v, const T* out,
   for (int e = 0; e < kShare; ++e) dq[place + first + e] = sums[e] * scale;
 }
 
-/// A share of the elements of a key's row of dk (`of_values`: of dv).
+/// A share of the elements of a key's row of dk, or `of_values`, of dv.
 template <class T, bool of_values>
-HONE_DEVICE void dk_at(long i, const T* q, const T* k, const T* v, const T* out, const T* dout, const float* lse, const i32* q_starts,
+HONE_DEVICE void key_gradient_at(long i, const T* q, const T* k, const T* v, const T* out, const T* dout, const float* lse, const i32* q_starts,
                        const i32* k_starts, double* to, float scale, Problem p) {
   constexpr long kElements = of_values ? head_of_values() : Problem::head;
   const long row = i / (kElements / kShare), first = i % (kElements / kShare) * kShare;
@@ -127,4 +129,36 @@ HONE_DEVICE void dk_at(long i, const T* q, const T* k, const T* v, const T* out,
   const long place = key_place(p, s, at.key, at.head * p.group, kElements) + first;
 #pragma unroll
   for (int e = 0; e < kShare; ++e) to[place + e] = of_values ? sums[e] : sums[e] * scale;
+}
+
+/// How far a row may be off, beside the bounds of single elements: these are as large as the results where there are many keys, and a block
+/// of keys that is left out would pass. Products are of weights and changes that were rounded to T, so that the difference is a share of
+/// the row, or where its terms cancel `floor`; both are of its root mean square.
+template <class T>
+HONE_DEVICE bool is_right_row(const T* made, const double* expected, long elements, double floor) {
+  constexpr double kShare = sizeof(T) > 2 ? 1e-4 : 0.01, kLeast = sizeof(T) > 2 ? 1e-5 : 2e-4;
+  double off = 0, size = 0;
+  for (long e = 0; e < elements; ++e) {
+    const double difference = (double)(float)made[e] - expected[e];
+    off += difference * difference;
+    size += expected[e] * expected[e];
+  }
+  return sqrt(off / elements) <= kShare * sqrt(size / elements) + kLeast + floor;  // not where an element is no number
+}
+/// Row number `row` of those of dq, then of dk and dv. Differences of dout v^T and delta are off by a share of the terms that cancel there,
+/// which sums in float are off by.
+template <class T>
+HONE_DEVICE bool are_rows_right(long row, const T* v, const T* out, const T* dout, const T* dq, const T* dk, const T* dv,
+                                const double* expected_dq, const double* expected_dk, const double* expected_dv, float scale, Problem p) {
+  constexpr long kValues = head_of_values();
+  constexpr double kCancelled = 3e-5;
+  double terms = 0;
+  if (row < query_rows(p)) {
+    for (long e = 0; e < kValues; ++e) terms += fabs((double)(float)dout[row * kValues + e] * (double)(float)out[row * kValues + e]);
+    return is_right_row(dq + row * p.head, expected_dq + row * p.head, p.head, kCancelled * fabs((double)scale) * terms);
+  }
+  row -= query_rows(p);
+  for (long e = 0; e < kValues; ++e) terms += fabs(expected_dv[row * kValues + e] * (double)(float)v[row * kValues + e]);
+  return is_right_row(dk + row * p.head, expected_dk + row * p.head, p.head, kCancelled * fabs((double)scale) * terms) &&
+         is_right_row(dv + row * kValues, expected_dv + row * kValues, kValues, 0.0);
 }

@@ -43,18 +43,22 @@ HONE_DEVICE bool sees_all(Problem p, const Sequence& s, long key, int keys, int 
 }
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-/// Weights of rows `key` and 8 further become 0 where the tile's queries, from `first` on, do not see them.
+/// Weights of row r become 0 but from `begin` to before `end`; `first` is the block's first column.
 template <int n>
-HONE_DEVICE void hide_unseeing(float (&weights)[n], Problem p, const Sequence& s, long key, int first) {
-  const int column = first + threadIdx.x % 4 * 2;
+HONE_DEVICE void keep_between(float (&weights)[n], int r, long begin, long end, int first) {
+  const int column = first + threadIdx.x % 4 * 2, left = (int)begin - column, right = (int)end - column;
+#pragma unroll
+  for (int i = 0; i < n / 2; ++i) {
+    float& weight = weights[TwoRows::element(i, r)];
+    weight = i / 2 * 8 + i % 2 >= left && i / 2 * 8 + i % 2 < right ? weight : 0.0f;
+  }
+}
+/// Weights of keys `key` and 8 further are kept where the tile's queries, from `first` on, see them.
+template <int n>
+HONE_DEVICE void keep_readers(float (&weights)[n], Problem p, const Sequence& s, long key, int first) {
 #pragma unroll
   for (int r = 0; r < 2; ++r, key += 8) {
-    const int begin = (int)first_query(p, s, key) - column, end = key < s.keys ? (int)end_query(p, s, key) - column : 0;
-#pragma unroll
-    for (int i = 0; i < n / 2; ++i) {
-      float& weight = weights[TwoRows::element(i, r)];
-      weight = i / 2 * 8 + i % 2 >= begin && i / 2 * 8 + i % 2 < end ? weight : 0.0f;
-    }
+    keep_between(weights, r, first_query(p, s, key), key < s.keys ? end_query(p, s, key) : 0, first);
   }
 }
 

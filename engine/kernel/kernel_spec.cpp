@@ -62,9 +62,10 @@ std::string bound_text(const KernelSpec& spec, int argument) {
 }
 
 bool KernelSpec::is_accepted(int argument) const {
-  return std::ranges::any_of(acceptances, [=](const Acceptance& acceptance) {
-    return std::ranges::find(acceptance.arguments, argument) != acceptance.arguments.end();
-  });
+  return !arguments[static_cast<std::size_t>(argument)].bound.gives_distance() &&
+         std::ranges::any_of(acceptances, [=](const Acceptance& acceptance) {
+           return std::ranges::find(acceptance.arguments, argument) != acceptance.arguments.end();
+         });
 }
 
 }  // namespace hone

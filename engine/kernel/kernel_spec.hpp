@@ -217,7 +217,7 @@ struct KernelSpec {
   [[nodiscard]] int rejected() const { return seed() + 1; }
   [[nodiscard]] int expected(int argument) const { return seed() + 2 + argument; }
   [[nodiscard]] int configured(int parameter) const { return expected(seed()) + parameter; }
-  /// Whether an acceptance judges the output.
+  /// Whether acceptances alone judge the output: one that has a tolerance as well is held to both.
   [[nodiscard]] bool is_accepted(int argument) const;
 };
 

@@ -55,7 +55,7 @@ Result<std::shared_ptr<Prepared>> prepare(const KernelSpec& spec, const Problem&
   prepared->dtypes = hone::name(problem.dtype);
   prepared->arguments = std::move(plan.arguments);
   describe_arguments(*prepared);
-  HONE_TRY(where.memory->note(prepared->workspace_bytes));
+  where.memory->note(prepared->workspace_bytes);
   Choice& choice = prepared->choice;
   prepared->why = choice.why.empty() ? choice.elsewhere : choice.why;
   if (choice.record) {

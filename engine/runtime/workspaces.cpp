@@ -10,6 +10,7 @@ namespace hone {
 namespace {
 
 constexpr std::size_t kFirstSlots = 64;
+constexpr std::size_t kSpareBytes = std::size_t{256} << 20;  // together, as far as nobody asked for more
 
 /// A destroyed graph gives back what it kept from a thread of the driver's, a moment later: so long is waited for it.
 constexpr auto kGivenBackWithin = std::chrono::milliseconds(20);
@@ -24,10 +25,12 @@ Workspaces::Workspaces(std::shared_ptr<LaunchDevice> device, std::size_t for_gra
 
 Workspaces::~Workspaces() = default;
 
-Result<void> Workspaces::note(std::size_t bytes) {
+void Workspaces::note(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   largest_ = std::max(largest_, bytes);
-  return fill_spare(for_graphs_);
+  if (largest_ > 0) {
+    (void)fill_spare(std::min(for_graphs_, std::max<std::size_t>(1, kSpareBytes / largest_)));  // most launches are in no graph
+  }
 }
 
 Result<void> Workspaces::reserve(std::size_t count) {

@@ -15,14 +15,15 @@ namespace hone {
 /// Thread-safe.
 class Workspaces {
  public:
-  /// `for_graphs`: how many spare blocks note() sees to.
+  /// `for_graphs`: how many spare blocks note() sees to at most.
   Workspaces(std::shared_ptr<LaunchDevice> device, std::size_t for_graphs);
   Workspaces(const Workspaces&) = delete;
   Workspaces& operator=(const Workspaces&) = delete;
   ~Workspaces();
 
-  /// A kernel that was loaded needs so many bytes: there are spare blocks of that size from now on.
-  Result<void> note(std::size_t bytes);
+  /// A kernel that was loaded needs so many bytes: there are spare blocks of that size from now on, fewer where they would take more than
+  /// 256 MiB together, but one at least, if there is memory for it. A launch that is captured without one says so.
+  void note(std::size_t bytes);
   /// At least `count` spare blocks of what was noted so far.
   Result<void> reserve(std::size_t count);
 

@@ -71,7 +71,7 @@ TOLERANCE(dk, .absolute = sizeof(T) > 2 ? 2e-4 : 0.02,
                                                                                         const T* out, const T* dout, const float* lse,
                                                                                         const i32* q_starts, const i32* k_starts,
                                                                                         double* dk, float scale, Problem p) {
-  dk_at<T, false>(i, q, k, v, out, dout, lse, q_starts, k_starts, dk, scale, p);
+  key_gradient_at<T, false>(i, q, k, v, out, dout, lse, q_starts, k_starts, dk, scale, p);
 }
 template <class T>
 REFERENCE(key_rows(p) * head_of_values() / 32)
@@ -80,7 +80,14 @@ TOLERANCE(dv, .absolute = sizeof(T) > 2 ? 2e-4 : 0.02,
                                                                                         const T* out, const T* dout, const float* lse,
                                                                                         const i32* q_starts, const i32* k_starts,
                                                                                         double* dv, float scale, Problem p) {
-  dk_at<T, true>(i, q, k, v, out, dout, lse, q_starts, k_starts, dv, scale, p);
+  key_gradient_at<T, true>(i, q, k, v, out, dout, lse, q_starts, k_starts, dv, scale, p);
+}
+
+template <class T>
+ACCEPT(query_rows(p) + key_rows(p))
+bool attention_backward_accept(long row, const T* v, const T* out, const T* dout, const T* dq, const T* dk, const T* dv,
+                               const double* expected_dq, const double* expected_dk, const double* expected_dv, float scale, Problem p) {
+  return are_rows_right(row, v, out, dout, dq, dk, dv, expected_dq, expected_dk, expected_dv, scale, p);
 }
 
 SHAPES({.batch = 1, .heads = 1, .group = 2, .queries = 129, .keys = 193}, {.batch = 2, .heads = 2, .queries = 5, .keys = 5},
@@ -90,8 +97,6 @@ SHAPES({.batch = 1, .heads = 1, .group = 2, .queries = 129, .keys = 193}, {.batc
        {.batch = 3, .heads = 1, .queries = 150, .keys = 210, .window = 30, .varied = 100});
 
 #include "../attention_part.h"
-
-constexpr float kLog2OfE = 1.44269504f;
 
 /// dq, and delta for the second pass.
 template <class T, Config c>

@@ -76,7 +76,7 @@ TOLERANCE(dk, .absolute = 0.02, .relative = 0.01) void attention_backward_mma_re
                                                                                            const T* out, const T* dout, const float* lse,
                                                                                            const i32* q_starts, const i32* k_starts,
                                                                                            double* dk, float scale, Problem p) {
-  dk_at<T, false>(i, q, k, v, out, dout, lse, q_starts, k_starts, dk, scale, p);
+  key_gradient_at<T, false>(i, q, k, v, out, dout, lse, q_starts, k_starts, dk, scale, p);
 }
 template <class T>
 REFERENCE(key_rows(p) * head_of_values() / 32)
@@ -84,7 +84,15 @@ TOLERANCE(dv, .absolute = 0.02, .relative = 0.01) void attention_backward_mma_re
                                                                                            const T* out, const T* dout, const float* lse,
                                                                                            const i32* q_starts, const i32* k_starts,
                                                                                            double* dv, float scale, Problem p) {
-  dk_at<T, true>(i, q, k, v, out, dout, lse, q_starts, k_starts, dv, scale, p);
+  key_gradient_at<T, true>(i, q, k, v, out, dout, lse, q_starts, k_starts, dv, scale, p);
+}
+
+template <class T>
+ACCEPT(query_rows(p) + key_rows(p))
+bool attention_backward_mma_accept(long row, const T* v, const T* out, const T* dout, const T* dq, const T* dk, const T* dv,
+                                   const double* expected_dq, const double* expected_dk, const double* expected_dv, float scale,
+                                   Problem p) {
+  return are_rows_right(row, v, out, dout, dq, dk, dv, expected_dq, expected_dk, expected_dv, scale, p);
 }
 
 SHAPES({.batch = 1, .heads = 1, .group = 2, .queries = 129, .keys = 193}, {.batch = 2, .heads = 2, .queries = 5, .keys = 5},
@@ -152,7 +160,7 @@ KERNEL LAUNCH_BOUNDS(c.warps * 32) void attention_backward_mma_keys(
   const Rows<T, (int)head_of_values()> of_v{v + key_place(p, s, work.first, first_head, values), token_stride(p.heads, values),
                                             (int)(s.keys - work.first)};
   KeyWarp<T, c> warp{{(unsigned)__cvta_generic_to_shared(memory), scale * kLog2OfE}};
-  warp.start_rows(of_k, of_v);
+  if (work.tiles > 0) warp.start_rows(of_k, of_v);
   const auto start = [&](int n) {
     const int head = (int)first_head + n / work.tiles, at = (work.begin + n % work.tiles) * c.bm;
     const Rows<T> of_q{q + query_place(p, s, 0, head), token_stride(query_heads(p)), (int)s.queries};

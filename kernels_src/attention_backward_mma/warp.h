@@ -6,8 +6,6 @@
 #include "../attention_work.h"
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-constexpr float kLog2OfE = 1.44269504f;
-
 /// `step`: columns of one.
 template <class T, Config c, int step>
 struct Warp {
@@ -73,7 +71,7 @@ template <class T, Config c>
 struct QueryWarp : Warp<T, c, c.bn> {
   using Base = Warp<T, c, c.bn>;
   using Base::products, Base::scores, Base::sums, Base::row_of;
-  float lse[Base::kDown][2], delta[Base::kDown][2];
+  float offset[Base::kDown][2], delta[Base::kDown][2];  // lse to the base 2
 
   /// What is known of a query, of which four lanes have a share each.
   static HONE_DEVICE float delta_of(const T* out, const T* dout) {
@@ -96,7 +94,7 @@ struct QueryWarp : Warp<T, c, c.bn> {
         const long mine = work.first + row_of(i) + r * 8 + lane_of_warp() / 4, query = min_of(mine, s.queries - 1);
         const long place = query_place(p, s, query, work.head, head_of_values()), row = lse_place(p, s, query, work.head);
         delta[i][r] = delta_of(out + place, dout + place);
-        lse[i][r] = from[row] * kLog2OfE;
+        offset[i][r] = from[row] * kLog2OfE;
         if (mine < s.queries && threadIdx.x % 4 == 0) deltas[row] = delta[i][r];
       }
     }
@@ -107,25 +105,19 @@ struct QueryWarp : Warp<T, c, c.bn> {
 #pragma unroll
     for (int i = 0; i < Base::kDown; ++i) {
 #pragma unroll
-      for (int e = 0; e < c.bn / 2; ++e) scores[i][e] = power_of_two(scores[i][e] * this->factor - lse[i][e / 2 % 2]);
-      if (!work.is_clear(block)) hide(p, work, scores[i], work.first + row_of(i) + lane_of_warp() / 4, block * c.bn);
+      for (int e = 0; e < c.bn / 2; ++e) scores[i][e] = power_of_two(scores[i][e] * this->factor - offset[i][e / 2 % 2]);
+      if (!work.is_clear(block)) keep_seen(p, work, scores[i], work.first + row_of(i) + lane_of_warp() / 4, block * c.bn);
 #pragma unroll
       for (int e = 0; e < c.bn / 2; ++e) products[i][e] = scores[i][e] * (products[i][e] - delta[i][e / 2 % 2]);
     }
     this->add_changes(n);
   }
-  /// Weights of keys that queries `query` and 8 further do not see become 0.
-  static HONE_DEVICE void hide(Problem p, const Work& work, float (&weights)[c.bn / 2], long query, int first) {
-    const int column = first + threadIdx.x % 4 * 2;
+  /// Weights of keys that queries `query` and 8 further see are kept.
+  static HONE_DEVICE void keep_seen(Problem p, const Work& work, float (&weights)[c.bn / 2], long query, int first) {
 #pragma unroll
     for (int r = 0; r < 2; ++r, query += 8) {
       const long position = position_of(work.sequence, query);
-      const int begin = (int)first_key(p, position) - column, end = (int)end_key(p, work.sequence, position) - column;
-#pragma unroll
-      for (int i = 0; i < c.bn / 4; ++i) {
-        float& weight = weights[TwoRows::element(i, r)];
-        weight = i / 2 * 8 + i % 2 >= begin && i / 2 * 8 + i % 2 < end ? weight : 0.0f;
-      }
+      keep_between(weights, r, first_key(p, position), end_key(p, work.sequence, position), first);
     }
   }
 };
@@ -157,7 +149,7 @@ struct KeyWarp : Warp<T, c, c.bm> {
       for (int e = 0; e < c.bm / 2; ++e) scores[i][e] = power_of_two(scores[i][e] * this->factor - offset[e / 4 * 2 + e % 2]);
       const long key = work.first + row_of(i);
       const bool is_clear = first + c.bm <= s.queries && sees_all<c>(p, s, key, 16, first);
-      if (!is_clear) hide_unseeing(scores[i], p, s, key + lane_of_warp() / 4, first);
+      if (!is_clear) keep_readers(scores[i], p, s, key + lane_of_warp() / 4, first);
       TwoRows::round<T>(rounded[i], scores[i]);
     }
     add_tile<T, Base::kDown, c.bm>(sums_of_values, rounded, this->second_at(n));

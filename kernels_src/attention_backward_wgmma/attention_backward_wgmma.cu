@@ -94,7 +94,7 @@ TOLERANCE(dk, .absolute = 0.02, .relative = 0.01) void attention_backward_wgmma_
                                                                                              const T* out, const T* dout, const float* lse,
                                                                                              const i32* q_starts, const i32* k_starts,
                                                                                              double* dk, float scale, Problem p) {
-  dk_at<T, false>(i, q, k, v, out, dout, lse, q_starts, k_starts, dk, scale, p);
+  key_gradient_at<T, false>(i, q, k, v, out, dout, lse, q_starts, k_starts, dk, scale, p);
 }
 template <class T>
 REFERENCE(key_rows(p) * head_of_values() / 32)
@@ -102,7 +102,15 @@ TOLERANCE(dv, .absolute = 0.02, .relative = 0.01) void attention_backward_wgmma_
                                                                                              const T* out, const T* dout, const float* lse,
                                                                                              const i32* q_starts, const i32* k_starts,
                                                                                              double* dv, float scale, Problem p) {
-  dk_at<T, true>(i, q, k, v, out, dout, lse, q_starts, k_starts, dv, scale, p);
+  key_gradient_at<T, true>(i, q, k, v, out, dout, lse, q_starts, k_starts, dv, scale, p);
+}
+
+template <class T>
+ACCEPT(query_rows(p) + key_rows(p))
+bool attention_backward_wgmma_accept(long row, const T* v, const T* out, const T* dout, const T* dq, const T* dk, const T* dv,
+                                     const double* expected_dq, const double* expected_dk, const double* expected_dv, float scale,
+                                     Problem p) {
+  return are_rows_right(row, v, out, dout, dq, dk, dv, expected_dq, expected_dk, expected_dv, scale, p);
 }
 
 SHAPES({.batch = 1, .heads = 1, .group = 2, .queries = 129, .keys = 193}, {.batch = 2, .heads = 2, .queries = 5, .keys = 5},
@@ -158,7 +166,7 @@ KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(kTermsThreads) void attention_backward_wg
   if (!is_row || threadIdx.x % kTermsLanes != 0) return;
   const float of_row = exists ? lse[lse_place(p, at.sequence, at.query, at.head)] : -INFINITY;
   float* const to = terms + row / c.bm * (2 * c.bm) + row % c.bm;
-  to[0] = of_row == -INFINITY ? INFINITY : of_row * 1.44269504f;
+  to[0] = of_row == -INFINITY ? INFINITY : of_row * kLog2OfE;
   to[c.bm] = delta;
 }
 
@@ -206,7 +214,7 @@ KERNEL LAUNCH_BOUNDS(threads_of(c), 1) void attention_backward_wgmma_keys(
     if constexpr (c.consumers == 2) hopper::setmaxnreg_inc<240>();
     // The same in all threads of a warp, and the compiler is to know: products in loops that threads could leave one by one are serialized.
     const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / 128 - 1, 0);
-    Consumer<T, c> consumer{p, layout, dq_sums, group, (int)threadIdx.x % 128, scale * 1.44269504f};
+    Consumer<T, c> consumer{p, layout, dq_sums, group, (int)threadIdx.x % 128, scale * kLog2OfE};
     consumer.run(work);
     write_keys(consumer.sums, consumer.sums_of_values, dk, dv, scale, p, work, work.first + consumer.row());
   }

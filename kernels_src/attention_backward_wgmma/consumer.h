@@ -90,7 +90,7 @@ struct Consumer {
       for (int i = 0; i < 4; ++i) scores[4 * j + i] = power_of_two(scores[4 * j + i] * factor - lse[i % 2]);
     }
     if (!sees_all<c>(p, work.sequence, work.first + group * 64, 64, first))
-      hide_unseeing(scores, p, work.sequence, work.first + row(), first);
+      keep_readers(scores, p, work.sequence, work.first + row(), first);
     TwoRows::round<T>(weights, scores);
   }
 

@@ -292,6 +292,19 @@ def test_gradients_of_attention_without_queries_or_keys_are_zero():
     k.requires_grad_()
     (made,) = torch.autograd.grad(ops.attention(q, k, k).sum(), [k])
     assert torch.equal(made, torch.zeros_like(k))
+    q, k = tensors((5, 2, 32), (0, 2, 32))
+    q.requires_grad_()
+    starts = [torch.tensor(one, dtype=torch.int32) for one in ([0, 5], [0, 0])]
+    (made,) = torch.autograd.grad(ops.packed_attention(q, k, k, *starts).sum(), [q])
+    assert torch.equal(made, torch.zeros_like(q))
+
+
+def test_attention_has_no_second_derivative_and_says_so():
+    q, k = tensors((1, 2, 5, 32), (1, 2, 5, 32))
+    q.requires_grad_()
+    (once,) = torch.autograd.grad(ops.attention(q, k, k).square().sum(), [q], create_graph=True)
+    with pytest.raises(RuntimeError, match="no second derivative"):
+        once.sum().backward()
 
 
 def test_a_gradient_of_attention_is_a_part_of_a_workload():

@@ -208,7 +208,9 @@ inline void bulk_load(hopper::u32 to, const void* from, int bytes, hopper::u32 b
   hopper::barrier_at(barrier).bytes -= bytes;
   hopper::barrier_at(barrier).end_phase();
 }
-inline void add_four(float* to, float x, float y, float z, float w) { to[0] += x, to[1] += y, to[2] += z, to[3] += w; }
+inline void add_four(float* to, float x, float y, float z, float w) {
+  atomicAdd(to, x), atomicAdd(to + 1, y), atomicAdd(to + 2, z), atomicAdd(to + 3, w);
+}
 
 /// The left operand, a lane's words: as many numbers as fit of row i % 2, behind those of the lanes before it.
 template <class T, int n>

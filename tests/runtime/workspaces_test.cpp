@@ -101,7 +101,7 @@ TEST_CASE("a larger kernel gets a larger block, and the first one stays: launche
 
 TEST_CASE("a captured launch takes a spare block and allocates nothing; without one it is refused and says what to do") {
   WorkspaceFixture fixture;
-  REQUIRE(fixture.workspaces.note(256).ok());
+  fixture.workspaces.note(256);
   std::byte* const eager = fixture.workspaces.find(stream(1), 256).value();
   const int before = fixture.device->allocated;
   fixture.device->captures[1] = 7;
@@ -121,7 +121,7 @@ TEST_CASE("a captured launch takes a spare block and allocates nothing; without 
 
 TEST_CASE("streams that one capture has joined do not share a block") {
   WorkspaceFixture fixture;
-  REQUIRE(fixture.workspaces.note(256).ok());
+  fixture.workspaces.note(256);
   REQUIRE(fixture.workspaces.reserve(2).ok());
   fixture.device->captures = {{1, 7}, {2, 7}};
   CHECK(fixture.workspaces.find(stream(1), 256).value() != fixture.workspaces.find(stream(2), 256).value());
@@ -129,7 +129,7 @@ TEST_CASE("streams that one capture has joined do not share a block") {
 
 TEST_CASE("the block of a graph that was destroyed is spare again") {
   WorkspaceFixture fixture;
-  REQUIRE(fixture.workspaces.note(256).ok());
+  fixture.workspaces.note(256);
   fixture.device->captures[1] = 7;
   std::byte* const captured = fixture.workspaces.find(stream(1), 256).value();
   fixture.device->graphs.clear();
@@ -140,7 +140,7 @@ TEST_CASE("the block of a graph that was destroyed is spare again") {
 TEST_CASE("a block that a device cannot keep with its graph serves it, and no other one") {
   WorkspaceFixture fixture;
   fixture.device->keeps = false;
-  REQUIRE(fixture.workspaces.note(256).ok());
+  fixture.workspaces.note(256);
   fixture.device->captures[1] = 7;
   std::byte* const captured = fixture.workspaces.find(stream(1), 256).value();
   CHECK(fixture.workspaces.find(stream(1), 256).value() == captured);
@@ -152,12 +152,27 @@ TEST_CASE("a graph may outlive the engine that captured into it") {
   const auto device = std::make_shared<StreamDevice>();
   {
     Workspaces workspaces(device, 1);
-    REQUIRE(workspaces.note(256).ok());
+    workspaces.note(256);
     device->captures[1] = 7;
     REQUIRE(workspaces.find(stream(1), 256).ok());
   }
   device->graphs.clear();  // under a sanitizer: touches nothing that is gone
   CHECK(device->graphs.empty());
+}
+
+TEST_CASE("of large blocks fewer are spare, and where there is no memory for any the captured launch says what to do") {
+  const auto device = std::make_shared<StreamDevice>();
+  Workspaces workspaces(device, 4);
+  workspaces.note(100 << 20);
+  CHECK(device->allocated == 2);
+  workspaces.note(150 << 20);
+  CHECK(device->allocated == 3);
+  device->most = 100;
+  workspaces.note(200 << 20);
+  device->captures[1] = 7;
+  const Result<std::byte*> refused = workspaces.find(stream(1), 200 << 20);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().message.find("Engine::reserve_graph_workspaces") != std::string::npos);
 }
 
 TEST_CASE("memory that there is not is an error, and later launches try again") {

@@ -417,14 +417,21 @@ def _attention_backward_shape(gradient, q, k, v, *_):
     return tuple(map(_packed_like, (q, k, v)))
 
 
+def _no_second_gradient(ctx, *_):
+    raise RuntimeError("hone: attention has no second derivative")
+
+
 def _attention_setup(ctx, inputs, output):
     q, k, v, *starts, ctx.causal, ctx.window, ctx.scale = inputs
     ctx.save_for_backward(q, k, v, *output, *starts)
     ctx.mark_non_differentiable(output[1])
+    ctx.set_materialize_grads(False)
 
 
 def _attention_gradients(ctx, gradient, _):
     q, k, v, out, lse, *starts = ctx.saved_tensors
+    if gradient is None:
+        return (None,) * (6 + len(starts))
     given = starts or (None, None)
     made = torch.ops.hone.attention_backward(gradient, q, k, v, out, lse, *given, ctx.causal, ctx.window, ctx.scale)
     return (*made, *(None for _ in starts), None, None, None)
@@ -433,7 +440,8 @@ def _attention_gradients(ctx, gradient, _):
 _define("attention(Tensor q, Tensor k, Tensor v, bool causal, int window, float scale) -> (Tensor, Tensor)", _attention, _attention_shape,
         _attention_setup, _attention_gradients)
 _define("attention_backward(Tensor gradient, Tensor q, Tensor k, Tensor v, Tensor out, Tensor lse, Tensor? q_starts, Tensor? k_starts, "
-        "bool causal, int window, float scale) -> (Tensor, Tensor, Tensor)", _attention_backward, _attention_backward_shape)
+        "bool causal, int window, float scale) -> (Tensor, Tensor, Tensor)", _attention_backward, _attention_backward_shape,
+        lambda ctx, inputs, output: None, _no_second_gradient)
 
 
 def attention(

@@ -72,7 +72,7 @@ struct EngineOptions {
   /// Problems that stay loaded. The least recently requested one is unloaded first, and loaded again on request. Handles keep their code.
   std::size_t most_problems = 4096;
   /// Spare workspaces for captured launches; each stream of a graph takes one. A lookup replaces those that were taken, and a destroyed
-  /// graph returns its own.
+  /// graph returns its own. Large ones are fewer: 256 MiB in all, but one at least; reserve_graph_workspaces() allocates more.
   std::size_t graph_workspaces = 4;
   /// Checks one of so many launches of each problem that a tuned configuration serves (docs/checking.md): inputs and outputs are copied on
   /// its stream, and a thread of the engine compares them with the default's results. A configuration that is wrong no longer serves, and
