@@ -103,8 +103,8 @@ HONE_DEVICE void dq_at(long i, const T* q, const T* k, const T* v, const T* out,
 
 /// A share of the elements of a key's row of dk, or `of_values`, of dv.
 template <class T, bool of_values>
-HONE_DEVICE void key_gradient_at(long i, const T* q, const T* k, const T* v, const T* out, const T* dout, const float* lse, const i32* q_starts,
-                       const i32* k_starts, double* to, float scale, Problem p) {
+HONE_DEVICE void key_gradient_at(long i, const T* q, const T* k, const T* v, const T* out, const T* dout, const float* lse,
+                                 const i32* q_starts, const i32* k_starts, double* to, float scale, Problem p) {
   constexpr long kElements = of_values ? head_of_values() : Problem::head;
   const long row = i / (kElements / kShare), first = i % (kElements / kShare) * kShare;
   const KeyRow at = key_row(p, row, q_starts, k_starts);

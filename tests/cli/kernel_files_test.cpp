@@ -89,6 +89,35 @@ TEST_CASE("a choice among equal ones is free, a wrong one is refused by the auth
   CHECK(tune(directory, "top_k", text, shape).exit == 0);
 }
 
+TEST_CASE("an output that has a tolerance and a function that judges it is held to both") {
+  const TemporaryDirectory directory;
+  const auto ran = [&](const std::string& off) {
+    write(directory / "held.cu", R"cuda(
+#include <hone/kernel.h>
+struct Problem { long rows = 20, cols = 50; };
+struct Config { TUNE(64) int block = 64; };
+constexpr Launch launch(Problem p, Config c) { return {.grid = {ceil_div(p.rows * p.cols, (long)c.block)}, .block = {c.block}}; }
+REFERENCE(p.rows * p.cols) TOLERANCE(y, .absolute = 0.5) void held_reference(long i, const float* x, double* y) { y[i] = x[i]; }
+ACCEPT(p.rows) bool held_accept(long row, const float* y, const double* expected_y, Problem p) {
+  double off = 0;
+  for (long i = row * p.cols; i < (row + 1) * p.cols; ++i) off += y[i] - expected_y[i];
+  return fabs(off) < 1.0;
+}
+template <Config c> KERNEL void held(IN(p.rows * p.cols) const float* x, OUT(p.rows * p.cols) float* y, Problem p) {
+  const long i = blockIdx.x * (long)c.block + threadIdx.x;
+  if (i < p.rows * p.cols) y[i] = x[i] + )cuda" +
+                                     off + ";\n}\n");
+    return run({"run", directory / "held.cu", "--device", "cpu", "--timing-seconds", "0.001", "--store", directory / "S.db", "--json"})
+        .json();
+  };
+  CHECK(ran("(i % 2 ? 0.4f : -0.4f)")["outcome"] == "ok");
+  const nlohmann::json in_sum = ran("0.1f"), alone = ran("(i % 2 ? 0.6f : -0.6f)");
+  CHECK(in_sum["outcome"] == "wrong_result");
+  CHECK(in_sum["detail"].get<std::string>().find("held_accept rejects") != std::string::npos);
+  CHECK(alone["outcome"] == "wrong_result");
+  CHECK(alone["detail"].get<std::string>().find("argument 'y'") != std::string::npos);
+}
+
 TEST_CASE("a place that nothing belongs to must keep what it holds") {
   const std::string error =
       error_after("scatter", "n=1000,places=3000", "y[to[i]] = x[i];", "{ y[to[i]] = x[i]; y[(to[i] + 1) % p.places] = T(0.0f); }");
