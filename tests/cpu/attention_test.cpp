@@ -39,6 +39,7 @@ TEST_CASE("the backward pass of attention equals its reference, of packed sequen
           {"batch=1,heads=2,group=1,queries=30,keys=40,head=64,value_head=32,causal=0,window=9,layout=2", "rows=32,lanes=1,vec=8,step=1"},
           {"batch=1,heads=1,group=2,queries=30,keys=40,head=32,window=7", base},
           {"batch=5,heads=1,group=2,queries=40,keys=50,head=32,packed=1,varied=100", base},
+          {"batch=4,heads=1,group=1,queries=40,keys=30,head=32,packed=1,varied=100,window=5,causal=0", base},
       });
   check_products("attention_backward", DType::kF32,
                  {{"batch=1,heads=1,group=1,queries=20,keys=20,head=32", "rows=4,lanes=8,vec=4,step=8"}});

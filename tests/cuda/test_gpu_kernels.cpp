@@ -73,6 +73,7 @@ TEST_CASE_FIXTURE(Gpu, "clusters, parts and sizes of heads that no default has a
       {"attention_mma", "bf16", "batch=2,heads=3,queries=300,keys=400,head=160,value_head=96", "bn=16,stages=2"},
       {"attention_backward_wgmma", "bf16", "batch=2,heads=3,group=2,queries=500,keys=700,head=96,value_head=64,window=150", "stages=3"},
       {"attention_backward_wgmma", "f16", "batch=2,heads=3,queries=500,keys=700,head=64,causal=0,layout=2", "consumers=1,bm=128"},
+      {"attention_backward_wgmma", "bf16", "batch=2,heads=3,group=2,queries=500,keys=500,head=64", "stages=3"},
       {"attention_backward_wgmma", "bf16", "batch=9,heads=2,queries=1000,keys=1300,packed=1,varied=100", "consumers=2"},
       {"attention_backward_mma", "bf16", "batch=2,heads=3,group=2,queries=300,keys=400,head=64,window=90,causal=0", "wm=32,bm=16,bn=64"},
       {"attention_backward_mma", "f16", "batch=9,heads=2,queries=1000,keys=1300,head=96,packed=1,varied=100", "warps=8,stages=1"},
