@@ -25,6 +25,8 @@ class Entered {
     REQUIRE(entrants.size() == 2);
   }
   [[nodiscard]] TuneRequest& common() { return request_.common; }
+  [[nodiscard]] const OperationRequest& request() const { return request_; }
+  [[nodiscard]] Store& store() { return scratch_.store(); }
 
  private:
   Operation operation_ = find_operation("matmul").value();

@@ -1,0 +1,47 @@
+// What an operation's session leaves where nothing was right.
+#include "engine/tune/operation_winner.hpp"
+
+#include <doctest/doctest.h>
+
+#include "tests/tune/entered.hpp"
+
+namespace hone {
+namespace {
+
+struct WithWinner : test::Entered {
+  WithWinner() : Entered("1000s") {
+    for (const auto& entrant : entrants) {
+      REQUIRE(entrant->session->open(builtin_registry()).ok());
+    }
+    report.kernels = reports;
+  }
+  OperationReport report;
+  OperationWinner winner{request(), store(), entrants, budget, report};
+
+  [[nodiscard]] bool keeps_any() {
+    const RecordKey key = operation_key("matmul", request().problem, common().device.info, entrants.front().session->key().purpose);
+    return store().find_operation_record(key).value().has_value();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("without finalists nothing wins, and nothing is kept") {
+  WithWinner none;
+  REQUIRE(none.winner.crown({}).ok());
+  CHECK_FALSE(none.report.winner);
+  CHECK_FALSE(none.keeps_any());
+}
+
+TEST_CASE("of a session that was stopped before anything was right nothing is kept, and no kernel has won") {
+  WithWinner none;
+  REQUIRE(none.winner.keep_best().ok());
+  CHECK_FALSE(none.report.winner);
+  CHECK_FALSE(none.keeps_any());
+  for (const KernelReport& kernel : none.report.kernels) {
+    CHECK(kernel.part != Part::kWon);
+    CHECK_FALSE(kernel.best_us);
+  }
+}
+
+}  // namespace hone
