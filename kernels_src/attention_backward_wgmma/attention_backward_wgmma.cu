@@ -209,7 +209,7 @@ KERNEL LAUNCH_BOUNDS(threads_of(c), 1) void attention_backward_wgmma_keys(
   __syncthreads();
   if (threadIdx.x < 128) {
     if constexpr (c.consumers == 2) hopper::setmaxnreg_dec<24>();
-    if (threadIdx.x == 0 && work.tiles > 0) Producer<c>{q_map, k_map, v_map, dout_map, terms, q_starts, p, layout}.run(work);
+    if (threadIdx.x == 0 && work.tiles > 0) Producer<c>{q_map, k_map, v_map, dout_map, terms, p, layout}.run(work);
   } else {
     if constexpr (c.consumers == 2) hopper::setmaxnreg_inc<240>();
     // The same in all threads of a warp, and the compiler is to know: products in loops that threads could leave one by one are serialized.

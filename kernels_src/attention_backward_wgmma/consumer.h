@@ -1,6 +1,5 @@
 #pragma once
 // A consumer: a warpgroup that has 64 keys, each of its warps 16 of them.
-#include "../attention_backward_work.h"
 #include "../attention_wgmma/products.h"
 #include "instructions.h"
 #include "shared.h"
@@ -117,12 +116,10 @@ struct Consumer {
   }
 
   HONE_DEVICE void run(const KeyWork& work) {
-    const Sequence& s = work.sequence;
-    const long places = tile_places(p, c.bm), before = Problem::packed ? s.first_query / c.bm + work.number : 0;
     const int count = (int)p.group * work.tiles;
     int stage = 0, tile = 0;
     hopper::u32 parity = 0;
-    float* to = dq_sums + ((s.line * query_heads(p) + work.head * p.group) * places + before + work.begin) * (c.bm * kHead);
+    float* to = dq_sums + first_place(p, c, work, work.head * p.group) * (c.bm * kHead);
     if (count == 0) return;
     hopper::mbarrier_wait(layout.kv_full(), 0);
     fence_registers(sums);  // zero by now: where sums differ in size, ptxas set them late, and serialized all products
@@ -159,7 +156,7 @@ struct Consumer {
       to += c.bm * kHead;
       if (++tile == work.tiles) {
         tile = 0;
-        to += (places - work.tiles) * (c.bm * kHead);
+        to += (tile_places(p, c.bm) - work.tiles) * (c.bm * kHead);
       }
     }
   }

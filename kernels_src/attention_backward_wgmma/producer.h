@@ -1,6 +1,5 @@
 #pragma once
 // The producer: one thread of a block loads keys and values, and q and dout ahead of the consumers, by TMA.
-#include "../attention_backward_work.h"
 #include "instructions.h"
 #include "shared.h"
 
@@ -9,7 +8,6 @@ template <Config c>
 struct Producer {
   const TensorMap &q_map, &k_map, &v_map, &dout_map;
   const float* terms;
-  const i32* q_starts;
   Problem p;
   SharedLayout<c> layout;
 
@@ -29,13 +27,12 @@ struct Producer {
     hopper::mbarrier_arrive_expect_tx(layout.kv_full(), (kPanels + kValuePanels) * keys_of(c) * kLine);
     load_rows<kPanels>(layout.k(), k_map, keys_of(c), keys, work.head, line, layout.kv_full());
     load_rows<kValuePanels>(layout.v(), v_map, keys_of(c), keys, work.head, line, layout.kv_full());
-    const long places = tile_places(p, c.bm), before = Problem::packed ? s.first_query / c.bm + work.number : 0;
     int stage = 0, head = work.head * (int)p.group, tile = 0;
     hopper::u32 free = 1;
 #pragma unroll 1
     for (int left = (int)p.group * work.tiles; left > 0; --left) {
       const int first = (work.begin + tile) * c.bm;
-      const long of_terms = ((line * query_heads(p) + head) * places + before + work.begin + tile) * (terms_bytes(c) / 4);
+      const long of_terms = (first_place(p, c, work, head) + tile) * (terms_bytes(c) / 4);
       hopper::mbarrier_wait(layout.empty(stage), free);
       hopper::mbarrier_arrive_expect_tx(layout.q_full(stage), kPanels * c.bm * kLine + (int)terms_bytes(c));
       load_rows<kPanels>(layout.q(stage), q_map, c.bm, (int)s.first_query + first, head, line, layout.q_full(stage));

@@ -1,5 +1,6 @@
 #pragma once
 // The shared memory of a block of the pass over keys.
+#include "../attention_backward_work.h"
 #include "../attention_wgmma/instructions.h"
 
 #if defined(HONE_HOPPER)
@@ -20,6 +21,13 @@ struct SharedLayout {
   HONE_DEVICE hopper::u32 dout_full(int stage) const { return q_full(c.stages + stage); }
   HONE_DEVICE hopper::u32 empty(int stage) const { return q_full(2 * c.stages + stage); }  // each warp has read all of it
 };
+
+/// The first tile of queries of a head of q that sees any of the block's keys, among those of all heads.
+HONE_DEVICE long first_place(Problem p, const Config& c, const KeyWork& work, long head) {
+  const Sequence& s = work.sequence;
+  const long before = Problem::packed ? s.first_query / c.bm + work.number : 0;
+  return (s.line * query_heads(p) + head) * tile_places(p, c.bm) + before + work.begin;
+}
 
 /// Initializes the mbarriers; one thread calls it.
 template <Config c>
