@@ -24,6 +24,12 @@ class Entered {
     REQUIRE(entrants.enter(request_, scratch_.store(), {}, reports).ok());
     REQUIRE(entrants.size() == 2);
   }
+  /// Their sessions begin; no process starts.
+  void open() const {
+    for (const auto& entrant : entrants) {
+      REQUIRE(entrant->session->open(builtin_registry()).ok());
+    }
+  }
   [[nodiscard]] TuneRequest& common() { return request_.common; }
   [[nodiscard]] const OperationRequest& request() const { return request_; }
   [[nodiscard]] Store& store() { return scratch_.store(); }

@@ -9,11 +9,7 @@ namespace hone {
 namespace {
 
 struct WithProcesses : test::Entered {
-  explicit WithProcesses(std::int64_t memory = std::int64_t{1} << 40) : Entered("1000s", memory) {
-    for (const auto& entrant : entrants) {
-      REQUIRE(entrant->session->open(builtin_registry()).ok());
-    }
-  }
+  explicit WithProcesses(std::int64_t memory = std::int64_t{1} << 40) : Entered("1000s", memory) { open(); }
   EntrantProcesses processes{common(), entrants, budget};
 
   [[nodiscard]] bool runs(std::size_t i) const { return entrants[i].session->started(); }

@@ -10,9 +10,7 @@ namespace {
 
 struct WithWinner : test::Entered {
   WithWinner() : Entered("1000s") {
-    for (const auto& entrant : entrants) {
-      REQUIRE(entrant->session->open(builtin_registry()).ok());
-    }
+    open();
     report.kernels = reports;
   }
   OperationReport report;
