@@ -8,12 +8,13 @@ Half a minute of an idle core or two; with HONE_LONG_TESTS=1 all, in minutes.
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
-from emulated import emulated
+from emulated import KERNELS, emulated, substitute
 
 HONE = sys.argv.pop(1)
 SKIPPED = 77
@@ -62,6 +63,19 @@ class Emulated(unittest.TestCase):
         self.check("attention_backward_mma", "bf16", shape, "warps=2,wm=16,bm=32,stages=1")
         shape = "batch=1,heads=2,group=1,queries=70,keys=70,head=64,causal=0,window=20,layout=2"
         self.check("attention_backward_mma", "bf16", shape, "warps=2,wm=32,bm=64")
+
+    def test_gradients_without_a_block_of_keys_are_refused(self):
+        # Single elements would be within their bounds: those are as large as what a block of many is worth.
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copytree(KERNELS, f"{folder}/kernels")
+            file = pathlib.Path(folder) / "kernels/attention_backward/attention_backward.cu"
+            file.write_text(substitute(file.read_text(), r"(is_seen = .*);", r"\1 && (s.keys < 2000 || key + i < 512 || key + i >= 640);"))
+            shape = "batch=1,heads=1,queries=16,keys=3000,head=64"
+            given = ["--device", "cpu", "--dtype", "bf16", "--shape", shape, "--config", "lanes=2,vec=8", "--store", f"{folder}/S.db", "--json"]
+            ended = subprocess.run([HONE, "run", str(file), *given], capture_output=True, text=True, check=False)
+            answer = json.loads(ended.stdout.splitlines()[-1])
+        self.assertEqual(answer.get("outcome"), "wrong_result", answer)
+        self.assertIn("attention_backward_accept rejects", answer["detail"])
 
     def test_backward_pass_by_warpgroups(self):
         for shape, config in (("batch=1,heads=1,group=2,queries=60,keys=100,head=128", "consumers=2,bm=64"),  # parts of dq by columns
