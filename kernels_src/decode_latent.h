@@ -12,10 +12,21 @@ constexpr long kLineOfCache = Problem::latent + Problem::rope;  // elements
 
 HONE_BOTH constexpr long rows_of_sequence(Problem p) { return p.queries * p.heads; }
 HONE_BOTH constexpr long query_rows(Problem p) { return p.sequences * rows_of_sequence(p); }
+/// Blocks that a part of a sequence has; those of a cluster have the same keys.
+HONE_BOTH constexpr long tiles_of_sequence(Problem p, const Config& c) {
+  return round_up(ceil_div(rows_of_sequence(p), rows_of_block(c)), cluster_of(c));
+}
 HONE_BOTH constexpr long pages_of_sequence(Problem p) { return ceil_div(p.longest, p.page); }
 constexpr long cache_pages(Problem p) { return p.sequences * pages_of_sequence(p); }
 constexpr long shortest(Problem p) { return p.longest - (p.longest - p.queries) * p.varied / 100; }
-HONE_BOTH constexpr long part_keys(Problem p, const Config& c) { return round_up(ceil_div(p.longest, (long)c.split), (long)c.bn); }
+/// Keys of a part: whole steps.
+HONE_BOTH constexpr long part_keys(Problem p, const Config& c) {
+  if (c.split > 0) return round_up(ceil_div(p.longest, (long)c.split), (long)c.bn);
+  return keys_by_shape(p.longest, p.sequences * tiles_of_sequence(p, c), kMultiprocessors * residency_of(c) * c.rounds, c.bn);
+}
+HONE_BOTH constexpr long parts_of(Problem p, const Config& c) {
+  return c.split > 0 ? c.split : ceil_div((int)p.longest, (int)part_keys(p, c));
+}
 
 template <class T>
 constexpr Cost cost(Problem p) {
@@ -73,12 +84,13 @@ HONE_DEVICE void out_at(long i, const T* q, const T* cache, const i32* table, co
 /// The second pass: adds up the parts of each row; warps have 64 columns of one.
 template <class T, Config c>
 HONE_DEVICE void add_latent_parts(const i32* lengths, T* out, float* lse, const float* part_out, const float* part_lse, Problem p) {
-  const long rows = query_rows(p), item = (blockIdx.x * (long)kSumWarps + threadIdx.x / 32) / warps_of_row(c.split);
+  const int most = (int)parts_of(p, c);
+  const long rows = query_rows(p), item = (blockIdx.x * (long)kSumWarps + threadIdx.x / 32) / warps_of_row(most);
   const long row = item / (Problem::latent / 64);
   const int column = (int)(item % (Problem::latent / 64) * 64 + threadIdx.x % 32 * 2);
   const int sequence = (int)min_of(row, rows - 1) / (int)rows_of_sequence(p);
   hopper::grid_dependency_wait_after(lengths + sequence, part_lse + row);
   launch_dependents();
   const int parts = ceil_div(lengths[sequence], (int)part_keys(p, c));
-  add_parts<T, c.split, (int)Problem::latent>(parts, rows, row, column, part_out, part_lse, out, lse);
+  add_split<T, c.split, (int)Problem::latent>(most, parts, rows, row, column, part_out, part_lse, out, lse);
 }

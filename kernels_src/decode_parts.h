@@ -4,7 +4,15 @@
 
 constexpr int kSumThreads = 128, kSumWarps = kSumThreads / 32;  // of a block
 /// Warps that share the parts of a row: each reads up to 16 of them at once.
-HONE_BOTH constexpr int warps_of_row(int split) { return split > 32 ? 4 : split > 16 ? 2 : 1; }
+HONE_BOTH constexpr int warps_of_row(long parts) { return parts > 32 ? 4 : parts > 16 ? 2 : 1; }
+
+/// Multiprocessors that parts by the shape fill: about as many as large cards have, since a second pass is not told how many there are.
+constexpr long kMultiprocessors = 128;
+/// Keys of a part where a configuration leaves that to the shape: what each of so many blocks at once gets of all, and up to two steps
+/// more. `tiles`: blocks that have all keys, if none has a part.
+HONE_BOTH constexpr long keys_by_shape(long longest, long tiles, long blocks, long step) {
+  return round_up(longest * tiles / blocks + step, step);
+}
 
 /// Two columns of a row, of some parts: weights are relative to the part with the largest logarithm, `most`.
 struct PartSum {
@@ -29,12 +37,14 @@ struct PartSum {
   }
 };
 
-/// Two columns of a row, from the results of its parts: [parts, rows, columns] and the logarithms of their sums of exponentials, [parts,
-/// rows]. Whole blocks call it, of which some rows may not exist; warps_of_row(most_parts) warps beside each other have the same row and
-/// column. `parts` is how many the row's sequence has. The first ones are read before that is known, whether they exist or not.
-template <class T, int most_parts, int columns>
-HONE_DEVICE void add_parts(int parts, long rows, long row, int column, const float* part_out, const float* part_lse, T* out, float* lse) {
-  constexpr int kWarps = warps_of_row(most_parts), kEach = ceil_div(most_parts, kWarps), kAtOnce = ceil_div(kEach, ceil_div(kEach, 16));
+/// Two columns of a row, from the results of its parts: [most, rows, columns] and the logarithms of their sums of exponentials, [most,
+/// rows]. Whole blocks call it, of which some rows may not exist; warps_of_row(most) warps beside each other have the same row and column.
+/// `parts` is how many the row's sequence has. The first ones are read before that is known, whether they exist or not. `reads`: for how
+/// many the code is; for more, with as many warps, it takes another round.
+template <class T, int reads, int columns>
+HONE_DEVICE void add_parts(int most, int parts, long rows, long row, int column, const float* part_out, const float* part_lse, T* out,
+                           float* lse) {
+  constexpr int kWarps = warps_of_row(reads), kEach = ceil_div(reads, kWarps), kAtOnce = ceil_div(kEach, ceil_div(kEach, 16));
   const int warp = (int)threadIdx.x / 32;
   const long read = min_of(row, rows - 1);
   int first = warp % kWarps;
@@ -43,7 +53,7 @@ HONE_DEVICE void add_parts(int parts, long rows, long row, int column, const flo
     PartSum part[kAtOnce];
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
-      const long from = min_of(first + i * kWarps, most_parts - 1) * rows + read;
+      const long from = min_of(first + i * kWarps, most - 1) * rows + read;
       part[i] = {part_lse[from], 1.0f, load<2>(part_out + from * columns + column)};
     }
 #pragma unroll
@@ -71,4 +81,21 @@ HONE_DEVICE void add_parts(int parts, long rows, long row, int column, const flo
   const float inverse = sum.total > 0.0f ? 1.0f / sum.total : 0.0f;  // 0 where a row sees no key, as in one pass
   store(out + row * columns + column, Vector<T, 2>{T(sum.sum[0] * inverse), T(sum.sum[1] * inverse)});
   if (column == 0) lse[row] = sum.most + logf(sum.total);
+}
+
+/// The same by the code for `split` parts, or where that is 0, for about as many as there are: twelve of a warp at once, for registers.
+template <class T, int split, int columns>
+HONE_DEVICE void add_split(int most, int parts, long rows, long row, int column, const float* part_out, const float* part_lse, T* out,
+                           float* lse) {
+  if constexpr (split > 0) {
+    add_parts<T, split, columns>(split, parts, rows, row, column, part_out, part_lse, out, lse);
+  } else if (most <= 4) {
+    add_parts<T, 4, columns>(most, parts, rows, row, column, part_out, part_lse, out, lse);
+  } else if (most <= 16) {
+    add_parts<T, 12, columns>(most, parts, rows, row, column, part_out, part_lse, out, lse);
+  } else if (most <= 32) {
+    add_parts<T, 24, columns>(most, parts, rows, row, column, part_out, part_lse, out, lse);
+  } else {
+    add_parts<T, 48, columns>(most, parts, rows, row, column, part_out, part_lse, out, lse);
+  }
 }

@@ -21,11 +21,15 @@ struct Config {
   TUNE(16, 32, 64) int wm = 16;  // rows of q of a block: they share what is loaded
   TUNE(32, 64) int bn = 64;      // keys of a step
   TUNE(2, 3, 4) int stages = 2;  // steps in shared memory
-  TUNE(1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128)
-  int split = 1;                 // parts of the longest sequence: more blocks, and a second pass
+  TUNE(0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128)
+  int split = 0;                 // parts of the longest sequence: more blocks, and a second pass; 0: by the shape
+  TUNE(1, 2, 4) int rounds = 1;  // by the shape: blocks that each place for one gets, one after another
   TUNE(1, 2) int residency = 1;  // blocks on a multiprocessor, for which registers are left
 };
 
+HONE_BOTH constexpr long rows_of_block(const Config& c) { return c.wm; }
+HONE_BOTH constexpr long cluster_of(const Config&) { return 1; }
+HONE_BOTH constexpr long residency_of(const Config& c) { return c.residency; }
 #include "../decode_latent.h"
 
 HONE_BOTH constexpr int threads_of(const Config& c) { return c.warps * 32; }
@@ -46,7 +50,8 @@ constexpr bool valid(Problem p, Config c, Device d) {
   if (c.bn % (c.warps * 8) != 0) return false;                                   // keys of a warp
   if (c.residency * threads_of(c) > d.threads_per_multiprocessor) return false;  // the device's limit
   if (shared_bytes(p, c) > d.shared_memory_per_block) return false;              // the device's limit
-  return c.split == 1 || (c.split - 1) * part_keys(p, c) < p.longest;            // a part without keys
+  if (c.split > 0 && c.rounds > 1) return false;                                 // duplicate
+  return c.split == 0 || (c.split - 1) * part_keys(p, c) < p.longest;            // a part without keys
 }
 
 template <class T>
@@ -55,21 +60,21 @@ constexpr bool likely(Problem p, Config c, Device d) {
   if (c.wm / 16 * (p.latent / c.warps / 2 + c.bn / c.warps / 2) > 150) return false;                 // spills
   if (c.residency * (shared_bytes(p, c) + 1024) > d.shared_memory_per_multiprocessor) return false;  // so many do not fit
   if (c.residency * threads_of(c) * 128 > d.registers_per_multiprocessor) return false;              // spills
-  const long blocks = p.sequences * ceil_div(rows_of_sequence(p), (long)c.wm) * c.split;
+  const long blocks = p.sequences * tiles_of_sequence(p, c) * c.split;
   if (c.split > 1 && blocks > 8 * d.multiprocessors) return false;  // more blocks gain nothing, and partial results cost time
-  return c.split * 8 >= 64 || blocks * 2 > d.multiprocessors || part_keys(p, c) < 256;  // half of the device would be idle
+  return c.split == 0 || c.split * 8 >= 64 || blocks * 2 > d.multiprocessors || part_keys(p, c) < 256;  // half of the device would be idle
 }
 
 constexpr Launch launch_decode_latent_mma(Problem p, Config c) {
-  return {.grid = {c.split, ceil_div(rows_of_sequence(p), (long)c.wm), p.sequences},
+  return {.grid = {parts_of(p, c), tiles_of_sequence(p, c), p.sequences},
           .block = {threads_of(c)},
           .shared = shared_bytes(p, c),
           .overlap = true};
 }
 constexpr Launch launch_decode_latent_mma_sum(Problem p, Config c) {
-  return {.grid = {ceil_div(query_rows(p) * (p.latent / 64) * warps_of_row(c.split), (long)kSumWarps)},
+  return {.grid = {ceil_div(query_rows(p) * (p.latent / 64) * warps_of_row(parts_of(p, c)), (long)kSumWarps)},
           .block = {kSumThreads},
-          .enabled = c.split > 1,
+          .enabled = parts_of(p, c) > 1,
           .overlap = true};
 }
 
@@ -105,8 +110,8 @@ KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(threads_of(c), c.residency) void decode_l
     IN(cache_pages(p), .permutation) const i32* __restrict__ table,
     IN(p.sequences, .low = shortest(p), .below = p.longest + 1) const i32* __restrict__ lengths,
     OUT(query_rows(p) * p.latent) T* __restrict__ out, OUT(query_rows(p)) float* __restrict__ lse,
-    WORKSPACE(c.split > 1 ? c.split * query_rows(p) * p.latent : 1) float* __restrict__ part_out,
-    WORKSPACE(c.split > 1 ? c.split * query_rows(p) : 1) float* __restrict__ part_lse, SCALAR(0.125) float scale, Problem p) {
+    WORKSPACE(parts_of(p, c) > 1 ? parts_of(p, c) * query_rows(p) * p.latent : 1) float* __restrict__ part_out,
+    WORKSPACE(parts_of(p, c) > 1 ? parts_of(p, c) * query_rows(p) : 1) float* __restrict__ part_lse, SCALAR(0.125) float scale, Problem p) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   SHARED_DYNAMIC(unsigned char, memory);
   grid_dependency_wait();
@@ -120,10 +125,10 @@ KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(threads_of(c), c.residency) void decode_l
   Block<T, c> block{p, memory, power_scale(scale), sign_of(scale), sequence, (long)blockIdx.y * c.wm, length};
   block.start_rows(q);
   block.run(cache, pages, page, begin, (int)min_of((long)length, begin + part_keys(p, c)));
-  if constexpr (c.split == 1) {
-    block.write(out, lse);
-  } else {
+  if (c.split > 1 || (c.split == 0 && gridDim.x > 1)) {
     block.write(part_out + blockIdx.x * query_rows(p) * Problem::latent, part_lse + blockIdx.x * query_rows(p));
+  } else {
+    block.write(out, lse);
   }
 #endif
 }
@@ -133,7 +138,7 @@ template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(kSumThreads) void decode_latent_mma_sum(
     IN(p.sequences, .low = shortest(p), .below = p.longest + 1) const i32* __restrict__ lengths,
     OUT(query_rows(p) * p.latent) T* __restrict__ out, OUT(query_rows(p)) float* __restrict__ lse,
-    WORKSPACE(c.split > 1 ? c.split * query_rows(p) * p.latent : 1) const float* part_out,
-    WORKSPACE(c.split > 1 ? c.split * query_rows(p) : 1) const float* part_lse, Problem p) {
+    WORKSPACE(parts_of(p, c) > 1 ? parts_of(p, c) * query_rows(p) * p.latent : 1) const float* part_out,
+    WORKSPACE(parts_of(p, c) > 1 ? parts_of(p, c) * query_rows(p) : 1) const float* part_lse, Problem p) {
   add_latent_parts<T, c>(lengths, out, lse, part_out, part_lse, p);
 }

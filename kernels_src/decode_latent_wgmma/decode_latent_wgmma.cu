@@ -20,15 +20,19 @@ struct Problem {
 struct Config {
   TUNE(64, 128) int bn = 64;     // keys of a step
   TUNE(2, 3, 4) int stages = 2;  // steps in shared memory
-  TUNE(1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128)
-  int split = 1;               // parts of the longest sequence: more blocks, and a second pass
-  TUNE(1, 2) int cluster = 1;  // blocks with the same keys and neighbouring rows: each loads a part of each step for both (multicast)
-  TUNE(-1, 8) int lazy = -1;   // sums are rescaled where scores exceed the largest before by more than this power of two; -1: always
+  TUNE(0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128)
+  int split = 0;                 // parts of the longest sequence: more blocks, and a second pass; 0: by the shape
+  TUNE(1, 2, 4) int rounds = 1;  // by the shape: blocks that each place for one gets, one after another
+  TUNE(1, 2) int cluster = 1;    // blocks with the same keys and neighbouring rows: each loads a part of each step for both (multicast)
+  TUNE(-1, 8) int lazy = -1;     // sums are rescaled where scores exceed the largest before by more than this power of two; -1: always
 };
+constexpr int kRows = 64, kThreads = 3 * 128;  // of a block
+HONE_BOTH constexpr long rows_of_block(const Config&) { return kRows; }
+HONE_BOTH constexpr long cluster_of(const Config& c) { return c.cluster; }
+HONE_BOTH constexpr long residency_of(const Config&) { return 1; }
 #include "../decode_latent.h"
 
-constexpr int kRows = 64, kThreads = 3 * 128;  // of a block
-constexpr int kPanel = 64, kPanelLine = 128;   // columns of a panel of shared memory, and bytes of its lines
+constexpr int kPanel = 64, kPanelLine = 128;  // columns of a panel of shared memory, and bytes of its lines
 constexpr int kValuePanels = (int)Problem::latent / kPanel, kPanels = (int)kLineOfCache / kPanel;
 
 HONE_BOTH constexpr long q_bytes() { return kRows * kLineOfCache * 2; }
@@ -50,9 +54,6 @@ HONE_BOTH constexpr long lines_of_copy(Problem p, const Config& c) {
 }
 /// Of the tensor map: a cache may have more pages than the table names, and copies read what it names alone.
 constexpr long kCacheLines = 2000000000;
-HONE_BOTH constexpr long tiles_of_sequence(Problem p, const Config& c) {
-  return round_up(ceil_div(rows_of_sequence(p), (long)kRows), (long)c.cluster);
-}
 
 template <class T>
 constexpr bool valid(Problem p, Config c, Device d) {
@@ -61,9 +62,10 @@ constexpr bool valid(Problem p, Config c, Device d) {
   if (p.latent % 128 != 0 || p.rope % kPanel != 0) return false;       // whole panels for each warpgroup
   if (p.latent / 4 + c.bn / 2 + c.bn / 2 + 24 > 232) return false;     // sums, scores and two steps' weights must be in registers
   if (shared_bytes(p, c) > d.shared_memory_per_block) return false;    // the device's limit
+  if (c.split > 0 && c.rounds > 1) return false;                       // duplicate
   if (lines_of_copy(p, c) % 8 != 0) return false;                      // eight lines are swizzled together
   if (cache_pages(p) * p.page > kCacheLines) return false;             // coordinates have 32 bits
-  return c.split == 1 || (c.split - 1) * part_keys(p, c) < p.longest;  // a part without keys
+  return c.split == 0 || (c.split - 1) * part_keys(p, c) < p.longest;  // a part without keys
 }
 
 template <class T>
@@ -71,20 +73,20 @@ constexpr bool likely(Problem p, Config c, Device d) {
   if (c.cluster > 1 && tiles_of_sequence(p, c) * kRows >= rows_of_sequence(p) + kRows) return false;  // a block without rows
   const long blocks = p.sequences * tiles_of_sequence(p, c) * c.split;
   if (c.split > 1 && blocks > 8 * d.multiprocessors) return false;  // more blocks gain nothing, and partial results cost time
-  return c.split * 8 >= 64 || blocks * 2 > d.multiprocessors || part_keys(p, c) < 256;  // half of the device would be idle
+  return c.split == 0 || c.split * 8 >= 64 || blocks * 2 > d.multiprocessors || part_keys(p, c) < 256;  // half of the device would be idle
 }
 
 constexpr Launch launch_decode_latent_wgmma(Problem p, Config c) {
-  return {.grid = {c.split, tiles_of_sequence(p, c), p.sequences},
+  return {.grid = {parts_of(p, c), tiles_of_sequence(p, c), p.sequences},
           .block = {kThreads},
           .cluster = {1, c.cluster},
           .shared = shared_bytes(p, c),
           .overlap = true};
 }
 constexpr Launch launch_decode_latent_wgmma_sum(Problem p, Config c) {
-  return {.grid = {ceil_div(query_rows(p) * (p.latent / 64) * warps_of_row(c.split), (long)kSumWarps)},
+  return {.grid = {ceil_div(query_rows(p) * (p.latent / 64) * warps_of_row(parts_of(p, c)), (long)kSumWarps)},
           .block = {kSumThreads},
-          .enabled = c.split > 1,
+          .enabled = parts_of(p, c) > 1,
           .overlap = true};
 }
 
@@ -120,8 +122,8 @@ KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(kThreads, 1) void decode_latent_wgmma(
     IN(cache_pages(p), .permutation) const i32* __restrict__ table,
     IN(p.sequences, .low = shortest(p), .below = p.longest + 1) const i32* __restrict__ lengths,
     OUT(query_rows(p) * p.latent) T* __restrict__ out, OUT(query_rows(p)) float* __restrict__ lse,
-    WORKSPACE(c.split > 1 ? c.split * query_rows(p) * p.latent : 1) float* __restrict__ part_out,
-    WORKSPACE(c.split > 1 ? c.split * query_rows(p) : 1) float* __restrict__ part_lse,
+    WORKSPACE(parts_of(p, c) > 1 ? parts_of(p, c) * query_rows(p) * p.latent : 1) float* __restrict__ part_out,
+    WORKSPACE(parts_of(p, c) > 1 ? parts_of(p, c) * query_rows(p) : 1) float* __restrict__ part_lse,
     TENSOR_MAP(q, .size = {p.latent + p.rope, query_rows(p)}, .box = {kPanel, kRows}, .swizzle = 128)
         const __grid_constant__ TensorMap q_map,
     TENSOR_MAP(cache, .size = {p.latent + p.rope, kCacheLines}, .box = {kPanel, lines_of_copy(p, c)}, .swizzle = 128)
@@ -156,10 +158,10 @@ KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(kThreads, 1) void decode_latent_wgmma(
       hopper::setmaxnreg_inc<232>();
       Consumer<T, c> consumer{p, layout, group, (int)threadIdx.x % 128, power_scale(scale), sign_of(scale), first_row, length};
       consumer.run(begin, end);
-      if constexpr (c.split == 1) {
-        consumer.write(sequence, out, lse);
-      } else {
+      if (c.split > 1 || (c.split == 0 && gridDim.x > 1)) {
         consumer.write(sequence, part_out + blockIdx.x * query_rows(p) * Problem::latent, part_lse + blockIdx.x * query_rows(p));
+      } else {
+        consumer.write(sequence, out, lse);
       }
     }
   }
@@ -175,7 +177,7 @@ template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(kSumThreads) void decode_latent_wgmma_sum(
     IN(p.sequences, .low = shortest(p), .below = p.longest + 1) const i32* __restrict__ lengths,
     OUT(query_rows(p) * p.latent) T* __restrict__ out, OUT(query_rows(p)) float* __restrict__ lse,
-    WORKSPACE(c.split > 1 ? c.split * query_rows(p) * p.latent : 1) const float* part_out,
-    WORKSPACE(c.split > 1 ? c.split * query_rows(p) : 1) const float* part_lse, Problem p) {
+    WORKSPACE(parts_of(p, c) > 1 ? parts_of(p, c) * query_rows(p) * p.latent : 1) const float* part_out,
+    WORKSPACE(parts_of(p, c) > 1 ? parts_of(p, c) * query_rows(p) : 1) const float* part_lse, Problem p) {
   add_latent_parts<T, c>(lengths, out, lse, part_out, part_lse, p);
 }

@@ -22,8 +22,9 @@ struct Config {
   TUNE(16, 32) int wm = 16;            // rows of q of a block: they share what is loaded
   TUNE(16, 32, 64) int bn = 16;        // keys of a step, all in one page
   TUNE(2, 3, 4, 6, 8) int stages = 3;  // steps of a warp in shared memory
-  TUNE(1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 33, 48, 64, 66, 96, 128)
-  int split = 1;                           // parts of the longest sequence: more blocks, and a second pass
+  TUNE(0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 33, 48, 64, 66, 96, 128)
+  int split = 0;                           // parts of the longest sequence: more blocks, and a second pass; 0: by the shape
+  TUNE(1, 2, 4) int rounds = 1;            // by the shape: blocks that each place for one gets, one after another
   TUNE(false, true) bool cluster = false;  // the parts are a cluster of blocks, which add them up without a second pass (Hopper)
   TUNE(false, true) bool held = false;     // q stays in registers, not in shared memory
   TUNE(1, 2, 3, 4, 6) int residency = 2;   // blocks on a multiprocessor, for which registers are left: some begin while others load
@@ -41,12 +42,18 @@ HONE_BOTH constexpr long pitch_of() { return Problem::head + 8; }
 constexpr long shared_bytes(Problem p, Config c, long bytes) {
   return c.wm * line_pitch() * 2 + max_of(c.warps * c.stages * 2 * c.bn * line_pitch() * bytes, c.warps * c.wm * (p.head + 8) * 4);
 }
-/// Whether parts of a sequence are added up by a second pass.
-HONE_BOTH constexpr bool has_parts(const Config& c) { return c.split > 1 && !c.cluster; }
 HONE_BOTH constexpr long shared_rows(Problem p) { return p.queries * p.group; }
 HONE_BOTH constexpr long row_tiles(Problem p, const Config& c) { return ceil_div(shared_rows(p), (long)c.wm); }
 /// Keys of a part: whole steps.
-HONE_BOTH constexpr long part_keys(Problem p, const Config& c) { return round_up(ceil_div(p.longest, (long)c.split), (long)c.bn); }
+HONE_BOTH constexpr long part_keys(Problem p, const Config& c) {
+  if (c.split > 0) return round_up(ceil_div(p.longest, (long)c.split), (long)c.bn);
+  return keys_by_shape(p.longest, p.sequences * p.heads * row_tiles(p, c), kMultiprocessors * c.residency * c.rounds, c.warps * c.bn);
+}
+HONE_BOTH constexpr long parts_of(Problem p, const Config& c) {
+  return c.split > 0 ? c.split : ceil_div((int)p.longest, (int)part_keys(p, c));
+}
+/// Whether a second pass adds up parts of a sequence.
+HONE_BOTH constexpr bool has_parts(Problem p, const Config& c) { return !c.cluster && parts_of(p, c) > 1; }
 
 template <class T, class KV>
 constexpr bool valid(Problem p, Config c, Device d) {
@@ -57,9 +64,10 @@ constexpr bool valid(Problem p, Config c, Device d) {
   if (p.page < p.longest && p.page % c.bn != 0) return false;                    // the keys of a step lie in one page
   if (c.residency * threads_of(c) > d.threads_per_multiprocessor) return false;  // the device's limit
   if (shared_bytes(p, c, sizeof(KV)) > d.shared_memory_per_block) return false;  // the device's limit
+  if (c.split > 0 && c.rounds > 1) return false;                                 // duplicate
   if (c.cluster && d.compute_capability < 90) return false;                      // clusters
-  if (c.cluster && (c.split == 1 || c.split > 16 || (c.split & (c.split - 1)) != 0)) return false;  // the largest one there is
-  return c.split == 1 || (c.split - 1) * part_keys(p, c) < p.longest;                               // a part without keys
+  if (c.cluster && (c.split < 2 || c.split > 16 || (c.split & (c.split - 1)) != 0)) return false;  // the largest one there is
+  return c.split == 0 || (c.split - 1) * part_keys(p, c) < p.longest;                              // a part without keys
 }
 
 template <class T, class KV>
@@ -72,21 +80,21 @@ constexpr bool likely(Problem p, Config c, Device d) {
   const long blocks = p.sequences * p.heads * row_tiles(p, c) * c.split;
   // More blocks gain nothing, and partial results cost time; where they need not go through memory, short blocks make a short end.
   if (c.split > 1 && blocks > (c.cluster ? 40 : 16) * d.multiprocessors) return false;
-  return c.split * 8 >= 33 || blocks * 2 > d.multiprocessors || part_keys(p, c) < 256;  // half of the device would be idle
+  return c.split == 0 || c.split * 8 >= 33 || blocks * 2 > d.multiprocessors || part_keys(p, c) < 256;  // half of the device would be idle
 }
 
 template <class KV>
 constexpr Launch launch_decode_mma(Problem p, Config c) {
-  return {.grid = {c.split, p.heads * row_tiles(p, c), p.sequences},
+  return {.grid = {parts_of(p, c), p.heads * row_tiles(p, c), p.sequences},
           .block = {threads_of(c)},
           .cluster = {c.cluster ? c.split : 1},
           .shared = shared_bytes(p, c, sizeof(KV)),
           .overlap = true};
 }
 constexpr Launch launch_decode_mma_sum(Problem p, Config c) {
-  return {.grid = {ceil_div(query_rows(p) * ceil_div(p.head, 64L) * warps_of_row(c.split), (long)kSumWarps)},
+  return {.grid = {ceil_div(query_rows(p) * ceil_div(p.head, 64L) * warps_of_row(parts_of(p, c)), (long)kSumWarps)},
           .block = {kSumThreads},
-          .enabled = has_parts(c),
+          .enabled = has_parts(p, c),
           .overlap = true};
 }
 
@@ -123,8 +131,8 @@ KERNEL DTYPES(T = bf16 | f16, KV = bf16 | f16 | e4m3) LAUNCH_BOUNDS(threads_of(c
     IN(scales_of(p, sizeof(KV)), .low = 0.5, .below = 1.5) const float* __restrict__ k_scale,
     IN(scales_of(p, sizeof(KV)), .low = 0.5, .below = 1.5) const float* __restrict__ v_scale,
     OUT(query_rows(p) * p.head) T* __restrict__ out, OUT(query_rows(p)) float* __restrict__ lse,
-    WORKSPACE(has_parts(c) ? c.split* query_rows(p) * p.head : 1) float* __restrict__ part_out,
-    WORKSPACE(has_parts(c) ? c.split* query_rows(p) : 1) float* __restrict__ part_lse, SCALAR(0.25) float scale, Problem p) {
+    WORKSPACE(has_parts(p, c) ? parts_of(p, c) * query_rows(p) * p.head : 1) float* __restrict__ part_out,
+    WORKSPACE(has_parts(p, c) ? parts_of(p, c) * query_rows(p) : 1) float* __restrict__ part_lse, SCALAR(0.25) float scale, Problem p) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   SHARED_DYNAMIC(unsigned char, memory);
   grid_dependency_wait();
@@ -141,28 +149,25 @@ KERNEL DTYPES(T = bf16 | f16, KV = bf16 | f16 | e4m3) LAUNCH_BOUNDS(threads_of(c
   warp.start_rows(q);
   warp.run(k, v, pages, page, first, (int)min_of((long)length, begin + part_keys(p, c)));
   warp.join();
-  if constexpr (!has_parts(c)) {
-    if constexpr (c.cluster) {
-      warp.write_with_cluster((int)blockIdx.x, out, lse);
-    } else {
-      warp.write(out, lse);
-    }
-  } else {
+  if constexpr (c.cluster) {
+    warp.write_with_cluster((int)blockIdx.x, out, lse);
+  } else if (c.split > 1 || (c.split == 0 && gridDim.x > 1)) {
     warp.write(part_out + blockIdx.x * query_rows(p) * Problem::head, part_lse + blockIdx.x * query_rows(p));
+  } else {
+    warp.write(out, lse);
   }
 #endif
 }
 
 /// Adds up the parts of each row; warps have 64 columns of one.
 template <class T, class KV, Config c>
-KERNEL LAUNCH_BOUNDS(kSumThreads) void decode_mma_sum(IN(p.sequences, .low = shortest(p), .below = p.longest + 1)
-                                                          const i32* __restrict__ lengths,
-                                                      OUT(query_rows(p) * p.head) T* __restrict__ out,
-                                                      OUT(query_rows(p)) float* __restrict__ lse,
-                                                      WORKSPACE(has_parts(c) ? c.split* query_rows(p) * p.head : 1) const float* part_out,
-                                                      WORKSPACE(has_parts(c) ? c.split* query_rows(p) : 1) const float* part_lse,
-                                                      Problem p) {
-  const long rows = query_rows(p), item = (blockIdx.x * (long)kSumWarps + threadIdx.x / 32) / warps_of_row(c.split);
+KERNEL LAUNCH_BOUNDS(kSumThreads) void decode_mma_sum(
+    IN(p.sequences, .low = shortest(p), .below = p.longest + 1) const i32* __restrict__ lengths,
+    OUT(query_rows(p) * p.head) T* __restrict__ out, OUT(query_rows(p)) float* __restrict__ lse,
+    WORKSPACE(has_parts(p, c) ? parts_of(p, c) * query_rows(p) * p.head : 1) const float* part_out,
+    WORKSPACE(has_parts(p, c) ? parts_of(p, c) * query_rows(p) : 1) const float* part_lse, Problem p) {
+  const int most = (int)parts_of(p, c);
+  const long rows = query_rows(p), item = (blockIdx.x * (long)kSumWarps + threadIdx.x / 32) / warps_of_row(most);
   constexpr int kShares = (int)ceil_div(Problem::head, 64L);  // of a row
   long row = item / kShares;
   int column = (int)(item % kShares * 64 + threadIdx.x % 32 * 2);
@@ -171,5 +176,5 @@ KERNEL LAUNCH_BOUNDS(kSumThreads) void decode_mma_sum(IN(p.sequences, .low = sho
   launch_dependents();
   const int parts = ceil_div(lengths[sequence], (int)part_keys(p, c));
   if (Problem::head % 64 != 0 && column >= Problem::head) row = rows, column = 0;  // there is no such column
-  add_parts<T, c.split, (int)Problem::head>(parts, rows, row, column, part_out, part_lse, out, lse);
+  add_split<T, c.split, (int)Problem::head>(most, parts, rows, row, column, part_out, part_lse, out, lse);
 }

@@ -44,7 +44,7 @@ class Emulated(unittest.TestCase):
             self.check("attention_wgmma", "bf16", f"batch=1,heads=1,group=2,queries=20,keys=70,head={head}", "consumers=1,bn=64,schedule=0")
             shape = f"sequences=2,heads=1,group=2,queries=2,longest=70,page=16,head={head},varied=50"
             self.check("decode_mma", "T=bf16,KV=bf16", shape, "warps=2,split=2")
-        self.check("decode_mma", "T=bf16,KV=f16", "sequences=1,heads=2,group=3,longest=70,page=70,head=160", "warps=1,bn=32,stages=2")
+        self.check("decode_mma", "T=bf16,KV=f16", "sequences=1,heads=2,group=3,longest=70,page=70,head=160", "warps=1,bn=32,stages=2,split=1")
 
     def test_values_of_another_size_than_keys(self):
         self.check("attention_mma", "bf16", "batch=1,heads=2,group=2,queries=9,keys=20,head=64,value_head=32,layout=2", "warps=1,bn=16,stages=2")
@@ -132,7 +132,7 @@ class Emulated(unittest.TestCase):
     def test_decode_by_warps(self):
         shape = "sequences=2,heads=1,group=2,queries=2,longest=70,page=16,head=64,varied=50"
         self.check("decode_mma", "T=bf16,KV=bf16", shape, "warps=2,split=2")
-        self.check("decode_mma", "T=bf16,KV=f16", shape, "warps=2")
+        self.check("decode_mma", "T=bf16,KV=f16", shape, "warps=2,split=1")
 
     def test_parts_of_a_sequence_that_one_two_or_four_warps_add_up(self):
         for problem, split in (("sequences=2,longest=250,varied=90", 16), ("sequences=2,longest=310,varied=90", 20),
@@ -141,6 +141,13 @@ class Emulated(unittest.TestCase):
             self.check("decode_mma", "T=bf16,KV=bf16", f"{problem},heads=1,group=1,page=16,head=64", f"warps=1,bn=16,split={split}")
         self.check("decode_latent_mma", "bf16", "sequences=1,heads=1,longest=1530,page=32,latent=64,varied=90", "warps=4,bn=32,split=48")
 
+    def test_parts_of_a_sequence_by_the_shape(self):
+        for problem in ("sequences=2,longest=250,varied=90", "sequences=1,longest=1050", "sequences=3,longest=20"):  # 8, 33, and one alone
+            self.check("decode_mma", "T=bf16,KV=bf16", f"{problem},heads=1,group=1,page=16,head=64", "warps=1,bn=16,split=0")
+        self.check("decode_latent_mma", "bf16", "sequences=2,heads=1,longest=300,page=32,latent=64,varied=90", "warps=4,bn=32,split=0")
+        self.check("decode_latent_mma", "bf16", "sequences=1,heads=1,longest=30,page=32,latent=64", "warps=4,bn=32,split=0")
+        self.check("decode_latent_wgmma", "bf16", "sequences=1,heads=3,longest=300,page=16,latent=128,rope=0", "split=0")
+
     def test_decode_over_a_latent_cache_by_warps(self):
         shape = "sequences=2,heads=3,queries=2,longest=70,page=32,latent=64,varied=50"
         self.check("decode_latent_mma", "bf16", shape, "warps=4,bn=32,split=2")
@@ -148,11 +155,11 @@ class Emulated(unittest.TestCase):
 
     def test_decode_over_a_latent_cache_by_warpgroups(self):
         shape = "sequences=1,heads=3,queries=2,longest=70,page=32,latent=128,varied=50"
-        self.check("decode_latent_wgmma", "bf16", shape, "bn=64")
+        self.check("decode_latent_wgmma", "bf16", shape, "bn=64,split=1")
         self.check("decode_latent_wgmma", "bf16", "sequences=2,heads=3,longest=200,page=16,latent=128,rope=0,varied=50", "lazy=8,split=2")
         self.check("decode_latent_wgmma", "f16", "sequences=1,heads=5,longest=296,page=296,latent=128", "bn=128,stages=3")
         for stages in (2, 3):  # that are loaded several times
-            self.check("decode_latent_wgmma", "bf16", "sequences=1,heads=1,longest=601,page=24,latent=128,rope=0", f"stages={stages}")
+            self.check("decode_latent_wgmma", "bf16", "sequences=1,heads=1,longest=601,page=24,latent=128,rope=0", f"stages={stages},split=1")
         self.check("decode_latent_wgmma", "bf16", "sequences=1,heads=1,queries=3,longest=385,page=16,latent=128,varied=100", "stages=4,split=3,lazy=8")
 
     @takes_long
