@@ -89,17 +89,19 @@ Result<std::vector<OperationRecord>> rows_of(const Operation& operation, const P
 }
 
 /// The first that is legal, with what was said of records that were passed over.
-Result<OperationChoice> default_of(std::vector<OperationChoice> candidates, const DeviceInfo& device) {
-  std::optional<Error> why;
+Result<OperationChoice> default_of(const Operation& operation, std::vector<OperationChoice> candidates, const DeviceInfo& device) {
+  std::string why;
+  std::optional<ErrorCode> code;
   for (OperationChoice& candidate : candidates) {
     Result<Configuration> standard = default_for(*candidate.spec, candidate.problem, device);
     if (standard) {
       candidate.choice.configuration = *std::move(standard);
       return std::move(candidate);
     }
-    why = why ? why : standard.error();
+    why += fmt::format("{}{}: {}", why.empty() ? "" : "; ", candidate.spec->name, standard.error().message);
+    code = code.value_or(standard.error().code);
   }
-  return *std::move(why);
+  return Error{code.value(), fmt::format("no kernel of {} can run here: {}", operation.name, why)};
 }
 
 /// What a portfolio predicts; nothing where none fits. A store that fails is as none where the lookup says so.
@@ -187,7 +189,7 @@ Result<OperationChoice> choose(const Operation& operation, const Problem& proble
       return *std::move(picked);
     }
   }
-  return chosen != nullptr ? Result<OperationChoice>(*chosen) : default_of(std::move(candidates), device);
+  return chosen != nullptr ? Result<OperationChoice>(*chosen) : default_of(operation, std::move(candidates), device);
 }
 
 }  // namespace hone
