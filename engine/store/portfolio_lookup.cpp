@@ -27,7 +27,12 @@ constexpr double kElsewhere = 0.2;
 // (docs/results/untuned-h200-2026-11-28.md), of fifteen problems.
 constexpr double kOfSimilar = 0.1, kOfDifference = 0.1;
 constexpr double kMostDifference = 2.0;  // of similar problems
-constexpr double kNear = 1.0;            // a factor of 2 outside of its range, a portfolio still says more than one record would
+// What another architecture adds to a difference: code for it is other code, too. Where the best of the members that are legal here is
+// expected to be further behind than this one, too few are, and defaults are as good: of 32 problems on an H200, served as if it were an
+// A100, 18 were within it, at twice the default's speed, the others at 1.09 of it, down to .22
+// (docs/results/architectures-h200-2026-11-29.md).
+constexpr double kOfArchitecture = 1.0, kMostBehindElsewhere = 1.25;
+constexpr double kNear = 1.0;  // a factor of 2 outside of its range, a portfolio still says more than one record would
 
 /// How far the choice of a portfolio for similar problems is behind, with what their difference adds: where few of its members are legal,
 /// one that differs more may know better. Logarithms.
@@ -77,8 +82,12 @@ struct LookupRequest {
     }
     return some;
   }
+  [[nodiscard]] bool is_of_architecture(const Portfolio& from) const {
+    return hone::is_of_architecture(from, portfolio_key("", DTypes(), device).device, device.architecture);
+  }
   [[nodiscard]] double difference(const Portfolio& from) const {
-    return given == nullptr ? hone::difference(from, dtypes(), shape()) : hone::difference(from, dtypes(), shape_for(from));
+    const double own = hone::difference(from, dtypes(), given == nullptr ? shape() : shape_for(from));
+    return own + (is_of_architecture(from) ? 0.0 : kOfArchitecture);
   }
   /// Whether it has members of a kernel that may serve.
   [[nodiscard]] bool has_members(const Portfolio& from) const {
@@ -303,6 +312,9 @@ Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& ope
   const auto visit = [&](const LoadedPortfolio& from, std::optional<std::int64_t> generation) {
     const double difference = request.difference(from.portfolio());
     std::optional<PortfolioPick> own = pick(from, request);
+    if (own && !request.is_of_architecture(from.portfolio()) && own->prediction.slowdown > kMostBehindElsewhere) {
+      own.reset();
+    }
     answered = own ? difference : answered;
     if (own && (!picked || behind(std::log(own->prediction.slowdown), difference) < least_behind)) {
       const bool is_elsewhere = !generation && from.portfolio().product != key.device;
@@ -364,7 +376,7 @@ std::vector<Configuration> shipped_proposals(const KernelSpec& spec, const Probl
                                              const std::function<bool(const Configuration&)>& wanted) {
   const std::array<Implementation, 1> only{Implementation{&spec, problem}};
   const LookupRequest request{only, device};
-  const auto difference_of = [&](const ShippedPortfolio* one) { return request.difference(one->head()); };
+  const auto difference_of = [&](const ShippedPortfolio* one) { return difference(one->head(), problem.dtype, problem.shape); };
   std::vector<const ShippedPortfolio*> asked = shipped_by_likeness(operation_of(spec), device.product);
   std::erase_if(asked,
                 [&](const ShippedPortfolio* one) { return difference_of(one) > kMostDifference || !request.has_members(one->head()); });

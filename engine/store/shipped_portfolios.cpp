@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -77,6 +78,9 @@ std::size_t likeness(std::string_view a, std::string_view b) {
   }
 }
 
+/// CUDA's architectures alone: what is fast on them says nothing of others.
+bool is_gpu(std::string_view architecture) { return architecture.starts_with("sm_"); }
+
 /// Whether two are for the same operation, dtypes and range.
 bool is_alike(const Portfolio& a, const Portfolio& b) { return a.operation == b.operation && a.dtypes == b.dtypes && a.range == b.range; }
 
@@ -136,14 +140,26 @@ std::vector<const ShippedPortfolio*> shipped_by_likeness(std::string_view operat
   return all;
 }
 
+bool is_of_architecture(const Portfolio& portfolio, std::string_view product, std::string_view architecture) {
+  return portfolio.product == product || portfolio.architecture == architecture;
+}
+
 std::vector<ShippedGroup> shipped_groups(std::string_view operation, std::string_view product, std::string_view architecture) {
   std::vector<ShippedGroup> groups;
   for (const ShippedPortfolio* const one : shipped_by_likeness(operation, product)) {
-    if (one->head().product != product && one->head().architecture != architecture) {
+    const bool may_serve =
+        is_of_architecture(one->head(), product, architecture) || (is_gpu(one->head().architecture) && is_gpu(architecture));
+    if (!may_serve) {
       continue;
     }
     const auto group = std::ranges::find_if(groups, [&](const ShippedGroup& all) { return is_alike(all.front()->head(), one->head()); });
     (group == groups.end() ? groups.emplace_back() : *group).push_back(one);
+  }
+  const auto is_own = [&](const ShippedPortfolio* one) { return is_of_architecture(one->head(), product, architecture); };
+  for (ShippedGroup& group : groups) {
+    if (std::ranges::any_of(group, is_own)) {
+      std::erase_if(group, std::not_fn(is_own));
+    }
   }
   return groups;
 }

@@ -56,8 +56,10 @@ std::vector<const ShippedPortfolio*> shipped_by_likeness(std::string_view operat
 
 /// For the same operation, dtypes and range, on several products; at least one.
 using ShippedGroup = std::vector<const ShippedPortfolio*>;
-/// Those of an operation (empty: of any) that may serve a device: made on its product (`product`, with the part of it that there is), or on
-/// another one of its architecture. The order is that of shipped_by_likeness(), in each of them and by their first ones.
+/// Whether it was made on such a product (`product`, with the part of it that there is) or on another one of its architecture.
+bool is_of_architecture(const Portfolio& portfolio, std::string_view product, std::string_view architecture);
+/// Those of an operation (empty: of any) that may serve a device: of its architecture, or where there is none, if it is a GPU, of another
+/// GPU's. The order is that of shipped_by_likeness(), in each of them and by their first ones.
 std::vector<ShippedGroup> shipped_groups(std::string_view operation, std::string_view product, std::string_view architecture);
 
 }  // namespace hone

@@ -84,6 +84,13 @@ TEST_CASE("those of an operation and range stand together, of the product itself
   CHECK(shipped_groups("softmax", "Abacus 3000", "sm_1").empty());
   CHECK(shipped_by_likeness("row_sum", "Abacus 3000 SE").size() == 4);
   CHECK(products({shipped_by_likeness("", "Abacus 3000 SE").front()}) == std::vector<std::string>{"Abacus 3000"});
+
+  // For a GPU of another architecture all may serve, of one that has some of its own these alone.
+  const std::vector<ShippedGroup> elsewhere = shipped_groups("row_sum", "Abacus 4000", "sm_3");
+  REQUIRE(elsewhere.size() == 2);
+  CHECK(products(elsewhere[0]) == std::vector<std::string>{"Abacus 2000", "Abacus 3000", "Slide rule"});
+  CHECK(products(shipped_groups("row_sum", "Slide rule 2", "sm_2").front()) == std::vector<std::string>{"Slide rule"});
+  CHECK(shipped_groups("row_sum", "Abacus 4000", "x86_64").empty());
 }
 
 }  // namespace hone

@@ -81,6 +81,39 @@ TEST_CASE("where no portfolio is for such problems, one for the most similar one
   CHECK(chosen(DType::kF16).prediction->made_for.empty());
 }
 
+TEST_CASE("a GPU for whose architecture there is no portfolio is served by those of others, after what was tuned near the problem") {
+  PortfolioFixture fixture;
+  fixture.made.product = "Abacus 2000";
+  fixture.made.architecture = "sm_1";
+  fixture.device.product = "Abacus 4000";
+  fixture.device.architecture = "sm_4";
+  const Shipped foreign(fixture.made);
+  const ReplacedShippedPortfolios replaced(std::array{foreign.span()});
+  const Choice other = fixture.chosen(30);
+  REQUIRE(other.prediction);
+  CHECK(fixture.config(other) == fixture.few);
+  CHECK(other.prediction->product == "Abacus 2000");
+  CHECK(shipped_portfolios(fixture.device).size() == 1);
+  CHECK(fixture.chosen(30, 64, {.purpose = purpose_within(0.01)}).source == Source::kDefault);
+
+  fixture.device.architecture = "sm_1";
+  CHECK(fixture.chosen(30).prediction->doubt < other.prediction->doubt);
+
+  fixture.device.architecture = "sm_4";
+  for (PortfolioPoint& point : fixture.made.points) {
+    point.cells[0].slowdown = 2.0;  // what is legal here is far behind what is fast there
+    point.cells[1].slowdown = 1.5;
+  }
+  const Shipped slow(fixture.made);
+  {
+    const ReplacedShippedPortfolios behind(std::array{slow.span()});
+    CHECK(fixture.chosen(30).source == Source::kDefault);
+  }
+  fixture.record(40);
+  CHECK(fixture.chosen(30).source == Source::kNearest);
+  CHECK(fixture.chosen(4000).source == Source::kPredicted);
+}
+
 TEST_CASE("proposals that are wanted come from similar problems where all that is for the problem's own is known") {
   PortfolioFixture fixture;
   const Problem problem = make_problem(fixture.spec, DType::kF16, {{"rows", 30}, {"cols", 64}}).value();
