@@ -1,11 +1,13 @@
 // How good are the choices of portfolios' rules, and how many measurements do they need?
-//   build/bin/rule [--share 0.5] [--together | TEXT...]
+//   build/bin/rule [--share 0.5] [--together | [--fit] TEXT...]
 // Of each portfolio (those that came with Hone, or the texts given) an eighth of the points at a time is kept from the rule, which knows
 // that share of the other points' measurements. At each point kept from it with five measured members or more: the logarithm of the
 // slowdown of its choice among them, over that of the best of them. Prints one JSON object: for each portfolio the mean, the share of
 // choices below .85 of the best, and microseconds to rank the members at a shape.
 // --together: those that came with Hone, each with what was measured on other products of its architecture, as a lookup asks it. What was
 // measured there at a shape that is kept from the rule is kept from it, too.
+// --fit: fits the trees of texts anew, as hone tune does at the end of a range, and writes the texts.
+// Trees are fitted to what a rule knows, from what is launched there.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -22,9 +24,11 @@
 #include <vector>
 
 #include "bench/command_line.hpp"
+#include "engine/kernel/operation.hpp"
 #include "engine/store/portfolio_lookup.hpp"
 #include "engine/store/portfolio_rule.hpp"
 #include "engine/store/shipped_portfolios.hpp"
+#include "tests/hopper.hpp"
 
 namespace {
 
@@ -50,6 +54,25 @@ std::vector<std::optional<std::size_t>> folds_of(const hone::Portfolio& portfoli
   return folds;
 }
 
+/// What is launched at each point, which texts keep roughly, as built-in kernels say it, on a device like the one that was measured.
+void launch_again(hone::Portfolio& portfolio) {
+  const hone::DeviceInfo device = hone::test::hopper(portfolio.product);
+  const auto operation = hone::find_operation(portfolio.operation);
+  const auto dtypes = hone::parse_dtypes(portfolio.dtypes);
+  for (hone::PortfolioPoint& point : portfolio.points) {
+    std::vector<hone::Implementation> able;
+    for (const hone::KernelSpec* const spec : operation ? operation->implementations : std::vector<const hone::KernelSpec*>()) {
+      if (auto problem = hone::make_problem(*spec, *dtypes, point.shape)) {
+        able.push_back({spec, *std::move(problem)});
+      }
+    }
+    const hone::MemberLaunches launches = hone::launches_of(portfolio.members, able, device);
+    for (hone::PortfolioCell& cell : point.cells) {
+      cell.launch = launches[cell.member];
+    }
+  }
+}
+
 nlohmann::ordered_json judged(const hone::Portfolio& portfolio, double share) {
   const std::vector<std::optional<std::size_t>> folds = folds_of(portfolio);
   double sum = 0.0, seconds = 0.0;
@@ -63,6 +86,7 @@ nlohmann::ordered_json judged(const hone::Portfolio& portfolio, double share) {
         std::erase_if(point.cells, [&](const hone::PortfolioCell& cell) { return drawn(i, cell.member) >= share; });
       }
     }
+    known.trees = portfolio.trees ? hone::fit_trees(known) : std::nullopt;
     const hone::PortfolioRule rule(known);
     for (std::size_t i = 0; i < portfolio.points.size(); ++i) {
       const hone::PortfolioPoint& point = portfolio.points[i];
@@ -109,7 +133,7 @@ hone::Portfolio together(const hone::Portfolio& portfolio) {
 
 int run(int argc, char** argv) {
   cxxopts::Options options("rule");
-  options.add_options()("share", "", cxxopts::value<double>()->default_value("1"))("together", "")(
+  options.add_options()("share", "", cxxopts::value<double>()->default_value("1"))("together", "")("fit", "")(
       "texts", "", cxxopts::value<std::vector<std::string>>());
   options.parse_positional("texts");
   const auto parsed = options.parse(argc, argv);
@@ -118,16 +142,21 @@ int run(int argc, char** argv) {
     std::fprintf(stderr, "--share is above 0 and at most 1\n");
     return 2;
   }
-  const bool is_together = parsed.count("together") > 0;
+  const bool is_together = parsed.count("together") > 0, fits = parsed.count("fit") > 0;
   if (is_together && parsed.count("texts") > 0) {
     std::fprintf(stderr, "--together judges what came with Hone; a text is judged alone\n");
     return 2;
   }
   std::vector<std::string> texts;
-  if (parsed.count("texts") == 0) {
+  const auto files = parsed.count("texts") > 0 ? parsed["texts"].as<std::vector<std::string>>() : std::vector<std::string>();
+  if (files.empty() && fits) {
+    std::fprintf(stderr, "--fit asks for texts\n");
+    return 2;
+  }
+  if (files.empty()) {
     texts = hone::shipped_portfolio_texts();
   } else {
-    for (const std::string& file : parsed["texts"].as<std::vector<std::string>>()) {
+    for (const std::string& file : files) {
       std::ifstream in(file);
       if (!in) {
         std::fprintf(stderr, "%s cannot be read\n", file.c_str());
@@ -138,13 +167,21 @@ int run(int argc, char** argv) {
   }
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   double sum = 0.0;
-  for (const std::string& text : texts) {
-    const hone::Result<hone::Portfolio> portfolio = hone::parse_portfolio(text);
-    if (!portfolio) {
-      std::fprintf(stderr, "%s\n", portfolio.error().message.c_str());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const hone::Result<hone::Portfolio> read = hone::parse_portfolio(texts[i]);
+    if (!read) {
+      std::fprintf(stderr, "%s\n", read.error().message.c_str());
       return 1;
     }
-    all.push_back(judged(is_together ? together(*portfolio) : *portfolio, share));
+    hone::Portfolio portfolio = is_together ? together(*read) : *read;
+    if (fits || portfolio.trees) {
+      launch_again(portfolio);
+    }
+    if (fits) {
+      portfolio.trees = hone::fit_trees(portfolio);
+      std::ofstream(files[i]) << hone::text(portfolio);
+    }
+    all.push_back(judged(portfolio, share));
     sum += all.back()["loss"].get<double>();
   }
   const nlohmann::ordered_json out{

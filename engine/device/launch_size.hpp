@@ -1,6 +1,7 @@
 #pragma once
 // How much a kernel launches at a problem, and how evenly that fills a device.
 
+#include <deque>
 #include <optional>
 
 #include "engine/kernel/kernel_spec.hpp"
@@ -15,6 +16,9 @@ struct LaunchSize {
   /// more blocks, if there is one: those take one piece of work after another, and a wave has one for each. Else it is that of the pass
   /// that has most. Blocks that share their pieces evenly, as those of stream-K, have no waves; what is said of them is a number like any.
   double tail = 0.0;
+  /// How much more its pieces of work cover than the problem has, as a logarithm to the base 2: a problem with 66 columns has two tiles of
+  /// 64. Of the pass that has most; over all fields of the problem that it has more pieces for.
+  double padding = 0.0;
   friend bool operator==(const LaunchSize&, const LaunchSize&) = default;
 };
 
@@ -32,8 +36,12 @@ class LaunchSizes {
   static double blocks_of(const Pass& pass, RepeatedExpressions& expressions);
 
   const KernelSpec& spec_;
+  /// At the problem, of which so many times as much has so many times as many pieces, but for rounding.
+  [[nodiscard]] double padding_of(const Pass& pass, double pieces, const Configuration& configuration);
+
   std::optional<double> multiprocessors_;
   RepeatedExpressions here_, without_limit_;  ///< of a device with more multiprocessors than any launch has pieces of work for
+  std::deque<RepeatedExpressions> longer_;    ///< the same, for each field of the problem, with kLonger times as much of it
 };
 
 }  // namespace hone

@@ -6,9 +6,11 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
 
 namespace hone {
 namespace {
@@ -136,6 +138,64 @@ struct MemberLevels {
   const std::string *blocks = nullptr, *tails = nullptr;  ///< at those points where it was measured; null: not known at all, or 0
 };
 
+/// One line for the columns, and one for each tree: its questions, three characters each (two of the feature, one of the border), and its
+/// leaves, a character each.
+std::string trees_text(const PortfolioTrees& trees) {
+  constexpr std::size_t kBase = kLevels.size();
+  std::string all = fmt::format(" \"trees\": {{\n  \"columns\": {},\n  \"borders\": [", Json(trees.columns).dump());
+  std::string_view separator;
+  for (const std::vector<float>& borders : trees.trees.borders) {
+    Json own = Json::array();
+    std::ranges::transform(borders, std::back_inserter(own), [](float border) { return short_number(std::round(border * 1e3) / 1e3); });
+    all += fmt::format("{}{}", std::exchange(separator, ","), own.dump());
+  }
+  Json steps = Json::array(), sums = Json::array();
+  for (const BoostedTrees::Tree& tree : trees.trees.trees) {
+    std::string one;
+    for (const BoostedTrees::Question& question : tree.questions) {
+      one += {kLevels[question.feature / kBase], kLevels[question.feature % kBase], kLevels[question.border]};
+    }
+    for (const int leaf : tree.leaves) {
+      one += kLevels[static_cast<std::size_t>(leaf + BoostedTrees::kSteps)];
+    }
+    sums.push_back(one);
+    steps.push_back(tree.step);
+  }
+  return all + fmt::format("],\n  \"base\": {},\n  \"steps\": {},\n  \"trees\": {}\n }},\n", Json(trees.trees.base).dump(), steps.dump(),
+                           sums.dump());
+}
+
+/// Errors: what cannot be looked up.
+PortfolioTrees read_trees(const Json& json) {
+  constexpr std::size_t kBase = kLevels.size(), kMostColumns = kBase * kBase;
+  PortfolioTrees read{json.at("columns").get<std::vector<std::string>>(), {}};
+  read.trees.base = json.at("base").get<double>();
+  for (const Json& borders : json.at("borders")) {
+    read.trees.borders.push_back(borders.get<std::vector<float>>());
+  }
+  const Json &steps = json.at("steps"), &trees = json.at("trees");
+  bool fits = read.columns.size() == read.trees.borders.size() && read.columns.size() <= kMostColumns && steps.size() == trees.size();
+  for (std::size_t i = 0; fits && i < trees.size(); ++i) {
+    const auto& levels = trees[i].get_ref<const std::string&>();
+    BoostedTrees::Tree& tree = read.trees.trees.emplace_back();
+    fits = levels.size() == 3 * BoostedTrees::kDepth + BoostedTrees::kLeaves && levels.find(kUnmeasured) == std::string::npos;
+    tree.step = steps[i].get<double>();
+    for (std::size_t k = 0; fits && k < BoostedTrees::kDepth; ++k) {
+      const auto level = [&](std::size_t at) { return read_level(levels[3 * k + at]).value(); };
+      tree.questions[k] = {level(0) * kBase + level(1), level(2)};
+      fits = tree.questions[k].feature < read.columns.size() &&
+             tree.questions[k].border < read.trees.borders[tree.questions[k].feature].size();
+    }
+    for (std::size_t k = 0; fits && k < BoostedTrees::kLeaves; ++k) {
+      tree.leaves[k] = static_cast<int>(read_level(levels[3 * BoostedTrees::kDepth + k]).value()) - BoostedTrees::kSteps;
+    }
+  }
+  if (!fits || !read.has_launch_columns()) {
+    throw std::invalid_argument("its trees contradict themselves");
+  }
+  return read;
+}
+
 /// The points of a portfolio whose range and members were read.
 std::vector<PortfolioPoint> read_points(const Json& json, const ShapeRange& range) {
   const Json &best = json.at("best_us"), &floor = json.at("floor_us"), &extents = json.at("extents"), &members = json.at("members");
@@ -228,6 +288,9 @@ Portfolio read(const Json& json) {
     read.members.push_back({member.at("kernel").get<std::string>(), member.at("config").get<std::string>()});
   }
   read.points = read_points(json, read.range);
+  if (json.contains("trees")) {
+    read.trees = read_trees(json.at("trees"));
+  }
   return read;
 }
 
@@ -337,6 +400,7 @@ std::string text(const Portfolio& portfolio) {
   }
   const auto as_it_is = [](const Json& element) { return element; };
   all += lines("members", members, as_it_is) + ",\n" + lines("blocks", blocks, as_it_is) + ",\n" + lines("tails", tails, as_it_is) + ",\n";
+  all += portfolio.trees ? trees_text(*portfolio.trees) : "";
   all += " \"extents\": {";
   std::string_view separator = "\n";
   for (const auto& [name, extents] : extents_of(portfolio)) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/device/launch_size.hpp"
+#include "engine/store/portfolio_trees.hpp"
 #include "engine/store/shape_range.hpp"
 #include "hone/dtypes.hpp"
 
@@ -70,9 +71,10 @@ struct Portfolio {
   std::vector<PortfolioMember> members;
   std::vector<PortfolioPoint> points;
   RuleSettings rule;
-  double expected = 1.0, worst = 1.0;  ///< slowdown at a shape that has no part in it: geometric mean, and largest
-  double seconds = 0.0;                ///< spent on it,
-  std::int64_t trials = 0;             ///< and measurements made for it
+  std::optional<PortfolioTrees> trees = {};  ///< none: too little is known, or it is of an earlier version
+  double expected = 1.0, worst = 1.0;        ///< slowdown at a shape that has no part in it: geometric mean, and largest
+  double seconds = 0.0;                      ///< spent on it,
+  std::int64_t trials = 0;                   ///< and measurements made for it
 };
 
 /// What the text of a portfolio keeps of a slowdown: the logarithm, in steps that are fine near the best (4e-4) and coarse far from it; at

@@ -31,11 +31,12 @@ constexpr std::size_t kFarPoints = 160;      // with measurements of as many poi
 constexpr std::size_t kAgainMeasured = 384;  // so many of them
 constexpr std::size_t kFewMembers = 320;     // with more members than this a shape has more at first,
 constexpr std::size_t kMoreMeasured = 512;
-constexpr std::size_t kBestPoints = 16;  // that the best at a shape is predicted from
-constexpr std::size_t kAround = 8;       // points, what their best takes is what to expect of the best before more is known
-constexpr double kOtherProduct = 0.25;   // how far other products' measurements are, in reaches (docs/results/rule-2026-11-26.md)
-constexpr std::size_t kOthersShare = 3;  // and one in so many of the measurements of a prediction may be theirs
-constexpr double kComparable = 1.4;      // logarithm of a slowdown: of larger ones a text may know no more than kMostSlowdown
+constexpr double kTreesShare = 2.0 / 3.0;  // of what is expected, where there are trees
+constexpr std::size_t kBestPoints = 16;    // that the best at a shape is predicted from
+constexpr std::size_t kAround = 8;         // points, what their best takes is what to expect of the best before more is known
+constexpr double kOtherProduct = 0.25;     // how far other products' measurements are, in reaches (docs/results/rule-2026-11-26.md)
+constexpr std::size_t kOthersShare = 3;    // and one in so many of the measurements of a prediction may be theirs
+constexpr double kComparable = 1.4;        // logarithm of a slowdown: of larger ones a text may know no more than kMostSlowdown
 constexpr double kFar = std::numeric_limits<double>::infinity();
 
 /// Of rows of squares of distances, each up to its diagonal.
@@ -78,7 +79,10 @@ PortfolioRule::Launch PortfolioRule::kept(const LaunchSize& launch) {
   return {blocks_logarithm(blocks_level(launch.blocks)), level_tail(tail_level(launch.tail))};
 }
 
-PortfolioRule::PortfolioRule(const Portfolio& portfolio) : settings_(portfolio.rule) {
+PortfolioRule::PortfolioRule(const Portfolio& portfolio) : settings_(portfolio.rule), trees_(portfolio.trees) {
+  for (const PortfolioMember& member : trees_ ? portfolio.members : std::vector<PortfolioMember>()) {
+    tree_rows_.push_back(trees_->row_of(member));
+  }
   for (std::size_t i = 0; i < portfolio.range.axes.size(); ++i) {
     if (portfolio.range.axes[i].varies()) {
       axes_.push_back(i);
@@ -484,7 +488,18 @@ std::vector<std::size_t> PortfolioRule::everyone() const {
 }
 
 std::vector<Opinion> PortfolioRule::rank(const Shape& shape, const MemberLaunches& launches) const {
-  return rank(coordinates(shape), points_.size(), launches, Unmeasured::kIsSlow);
+  return rank(coordinates(shape), points_.size(), launches, Unmeasured::kIsSlow, second_opinions(shape, launches));
+}
+
+PortfolioRule::Second PortfolioRule::second_opinions(const Shape& shape, const MemberLaunches& launches) const {
+  Second all(tree_rows_.size());
+  const std::vector<float> of_shape = trees_ ? trees_->features_of(shape) : std::vector<float>();
+  for (std::size_t member = 0; member < std::min(all.size(), launches.size()); ++member) {
+    if (tree_rows_[member] && launches[member]) {
+      all[member] = trees_->expect(trees_->features(*tree_rows_[member], of_shape, *launches[member]));
+    }
+  }
+  return all;
 }
 
 std::vector<Opinion> PortfolioRule::rank_by_likeness(const Shape& shape, const MemberLaunches& launches) const {
@@ -509,7 +524,19 @@ void PortfolioRule::sort_by_wanted(std::vector<Opinion>& opinions) const {
   }
 }
 
-std::vector<Opinion> PortfolioRule::rank(const Row& at, std::size_t without, const MemberLaunches& launches, Unmeasured unmeasured) const {
+namespace {
+
+/// Of a member that was measured nearby.
+void add_second(Opinion& opinion, const std::vector<std::optional<double>>& second, const std::vector<bool>& is_known) {
+  if (opinion.member < second.size() && second[opinion.member] && is_known[opinion.member]) {
+    opinion.slowdown += kTreesShare * (*second[opinion.member] - opinion.slowdown);
+  }
+}
+
+}  // namespace
+
+std::vector<Opinion> PortfolioRule::rank(const Row& at, std::size_t without, const MemberLaunches& launches, Unmeasured unmeasured,
+                                         const Second& second) const {
   Launches kept_launches(unlike_.size());
   for (std::size_t member = 0; member < std::min(launches.size(), unlike_.size()); ++member) {
     if (launches[member] && is_launch_known_[member]) {
@@ -520,14 +547,17 @@ std::vector<Opinion> PortfolioRule::rank(const Row& at, std::size_t without, con
   const std::vector<Near> near(far.begin(), far.begin() + static_cast<std::ptrdiff_t>(std::min(kNearPoints, far.size())));
   const std::size_t measured = unlike_.size() > kFewMembers ? kMoreMeasured : kFirstMeasured;
   std::vector<Opinion> all = opinions(near, everyone(), kept_launches, measured, unmeasured);
-  sort_by_wanted(all);
   std::vector<bool> may_be_chosen = known_at(near, unmeasured);
+  for (Opinion& one : all) {
+    add_second(one, second, may_be_chosen);
+  }
+  sort_by_wanted(all);
   if (std::ranges::any_of(launches, [](const std::optional<LaunchSize>& one) { return one.has_value(); })) {
     for (std::size_t member = 0; member < may_be_chosen.size(); ++member) {
       may_be_chosen[member] = may_be_chosen[member] && member < launches.size() && launches[member];
     }
   }
-  look_again(all, far, kept_launches, may_be_chosen);
+  look_again(all, far, kept_launches, may_be_chosen, second);
   for (Opinion& one : all) {
     one.slowdown = std::max(0.0, one.slowdown);
     one.doubt *= settings_.deviation;
@@ -537,7 +567,7 @@ std::vector<Opinion> PortfolioRule::rank(const Row& at, std::size_t without, con
 
 /// The first few that can be launched, as far as that is known, come first in the order that follows from the measurements nearest to them.
 void PortfolioRule::look_again(std::vector<Opinion>& all, const std::vector<Near>& far, const Launches& launches,
-                               const std::vector<bool>& may_be_chosen) const {
+                               const std::vector<bool>& may_be_chosen, const Second& second) const {
   std::vector<Opinion> again, others;
   for (const Opinion& one : all) {
     (may_be_chosen[one.member] && again.size() < kCandidates ? again : others).push_back(one);
@@ -552,6 +582,7 @@ void PortfolioRule::look_again(std::vector<Opinion>& all, const std::vector<Near
   for (std::size_t i = 0; i < again.size(); ++i) {
     again[i].slowdown = expected[i].mean - usual.best;
     again[i].doubt = expected[i].deviation;
+    add_second(again[i], second, may_be_chosen);
   }
   sort_by_wanted(again);
   again.insert(again.end(), others.begin(), others.end());

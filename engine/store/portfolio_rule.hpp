@@ -26,8 +26,9 @@ MemberLaunches launches_at(const PortfolioPoint& point, std::size_t members);
 /// something of members like it. It is one of times (their logarithms, above those of the points' floors): what one configuration takes
 /// changes smoothly from shape to shape, and so does what the best takes, which has a process of its own; how far one is behind the other
 /// does not. A prediction is made from the measurements nearest to the shape; those that may be chosen are then predicted again, from the
-/// measurements nearest to one of them. Far from where it was measured a member is expected to be slow. The
-/// rule computes with basic arithmetic alone, in a fixed order, so the same portfolio gives the same choice on every host.
+/// measurements nearest to one of them. Far from where it was measured a member is expected to be slow. Where the portfolio has trees,
+/// which know all measurements, a member that was measured nearby is expected to take a mean of what they and the process say. The rule
+/// computes with basic arithmetic alone, in a fixed order, so the same portfolio gives the same choice on every host.
 class PortfolioRule {
  public:
   /// Of a portfolio with at least one point.
@@ -83,10 +84,14 @@ class PortfolioRule {
   enum class Unmeasured { kIsSlow, kIsLikeOthers };
   [[nodiscard]] std::vector<Near> nearest(const Row& at, std::size_t without, std::size_t most) const;
   [[nodiscard]] std::vector<bool> known_at(const std::vector<Near>& near, Unmeasured unmeasured) const;
-  [[nodiscard]] std::vector<Opinion> rank(const Row& at, std::size_t without, const MemberLaunches& launches, Unmeasured unmeasured) const;
+  /// What the trees expect of each member at a shape; nothing where they know nothing of it.
+  using Second = std::vector<std::optional<double>>;
+  [[nodiscard]] Second second_opinions(const Shape& shape, const MemberLaunches& launches) const;
+  [[nodiscard]] std::vector<Opinion> rank(const Row& at, std::size_t without, const MemberLaunches& launches, Unmeasured unmeasured,
+                                          const Second& second = {}) const;
   void sort_by_wanted(std::vector<Opinion>& opinions) const;
-  void look_again(std::vector<Opinion>& all, const std::vector<Near>& far, const Launches& launches,
-                  const std::vector<bool>& may_be_chosen) const;
+  void look_again(std::vector<Opinion>& all, const std::vector<Near>& far, const Launches& launches, const std::vector<bool>& may_be_chosen,
+                  const Second& second) const;
   /// What to expect at a shape, before more is known: of the best, and of any member.
   struct Usual {
     double best = 0.0, member = 0.0;
@@ -105,7 +110,9 @@ class PortfolioRule {
 
   std::vector<std::size_t> axes_;  ///< of the shape, those that vary
   RuleSettings settings_;
-  std::vector<bool> is_launch_known_;     ///< of each member: where it was measured, and with it all of its kernel
+  std::optional<PortfolioTrees> trees_;
+  std::vector<std::optional<std::vector<float>>> tree_rows_;  ///< of each member, the trees' features that no shape changes
+  std::vector<bool> is_launch_known_;                         ///< of each member: where it was measured, and with it all of its kernel
   std::vector<Row> unlike_;               ///< of each pair of members: how much they differ, see RuleSettings; infinite between kernels
   std::vector<Row> points_;               ///< coordinates
   Row best_;                              ///< at each point, the logarithm of its best time over its floor

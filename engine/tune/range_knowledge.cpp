@@ -168,7 +168,9 @@ Portfolio RangeKnowledge::finish() {
   for (const PortfolioMember& member : portfolio.members) {
     portfolio.sources.emplace(member.kernel, about_.sources.at(member.kernel));
   }
-  return thinned(std::move(portfolio), Portfolio::kMostPoints);
+  portfolio = thinned(std::move(portfolio), Portfolio::kMostPoints);
+  portfolio.trees = fit_trees(portfolio);
+  return portfolio;
 }
 
 PortfolioProposals::First RangeKnowledge::proposed(const Shape& shape, const Problem& problem, std::size_t most,

@@ -68,4 +68,23 @@ TEST_CASE("what would fill any device evenly has no tail") {
   CHECK(size_at(spec, 1)->tail < 0.001);
 }
 
+TEST_CASE("the padding is what pieces of work cover beyond the problem, along each of its fields that has more of them") {
+  const auto tiles = [](const Expression& extent, std::int64_t tile) {
+    const Expression up = Expression::make(Operator::kAdd, {extent, Expression::constant(tile - 1)});
+    return Expression::make(Operator::kDivide, {up, Expression::constant(tile)});
+  };
+  KernelSpec spec = launching({{tiles(kRows, 64), tiles(Expression::variable("p.cols"), 128), kOne}});
+  for (const char* const name : {"rows", "cols", "depth"}) {
+    spec.problem.emplace_back().name = name;
+  }
+  const auto padding = [&](std::int64_t rows, std::int64_t cols) {
+    const Bindings bound{{"p.rows", Value(rows)}, {"p.cols", Value(cols)}, {"p.depth", Value(5)}, {"d.multiprocessors", Value(10)}};
+    return LaunchSizes(spec, bound).at({})->padding;
+  };
+  CHECK(padding(64, 256) == 0.0);
+  CHECK(padding(66, 256) == doctest::Approx(std::log2(128.0 / 66.0)).epsilon(0.01));
+  CHECK(padding(66, 100) == doctest::Approx(std::log2(128.0 / 66.0) + std::log2(128.0 / 100.0)).epsilon(0.01));
+  CHECK(padding(1, 128) == doctest::Approx(6.0));
+}
+
 }  // namespace hone

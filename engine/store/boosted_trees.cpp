@@ -1,0 +1,193 @@
+#include "engine/store/boosted_trees.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+
+namespace hone {
+namespace {
+
+constexpr double kRate = 0.25;       // share of what is left over that a tree corrects
+constexpr double kPull = 1.0;        // towards 0, of a leaf, as weights count
+constexpr double kBorderUnit = 1e3;  // borders have three digits behind the point,
+constexpr double kStepUnit = 1e5;    // steps five
+constexpr std::size_t kBins = BoostedTrees::kMostBorders + 1;
+
+/// Between neighbouring values, if there are few, else at even shares of the rows.
+std::vector<float> borders_of(std::vector<float> values) {
+  std::ranges::sort(values);
+  std::vector<float> distinct = values;
+  const auto repeated = std::ranges::unique(distinct);
+  distinct.erase(repeated.begin(), repeated.end());
+  std::vector<float> borders;
+  const auto add_between = [&](float below, float above) {
+    const auto border = static_cast<float>(std::round((static_cast<double>(below) + above) / 2.0 * kBorderUnit) / kBorderUnit);
+    if (borders.empty() || border > borders.back()) {
+      borders.push_back(border);
+    }
+  };
+  if (distinct.size() <= kBins) {
+    for (std::size_t i = 1; i < distinct.size(); ++i) {
+      add_between(distinct[i - 1], distinct[i]);
+    }
+    return borders;
+  }
+  for (std::size_t i = 1; i < kBins; ++i) {
+    const float value = values[i * values.size() / kBins];
+    const auto above = std::ranges::upper_bound(distinct, value);
+    if (above != distinct.end()) {
+      add_between(value, *above);
+    }
+  }
+  return borders;
+}
+
+/// How many borders are below a value.
+std::uint8_t bin_of(const std::vector<float>& borders, float value) {
+  return static_cast<std::uint8_t>(std::ranges::lower_bound(borders, value) - borders.begin());
+}
+
+/// Sums over rows of what is left over, and of their weights.
+struct Sums {
+  double left = 0.0, weight = 0.0;
+  [[nodiscard]] double gain() const { return left * left / (weight + kPull); }
+};
+
+class Boosting {
+ public:
+  explicit Boosting(const TreeSamples& samples) : samples_(samples), left_(samples.targets), place_(samples.targets.size()) {
+    const std::size_t rows = samples.targets.size();
+    bins_.resize(samples.features);
+    for (std::size_t feature = 0; feature < samples.features; ++feature) {
+      std::vector<float> values(rows);
+      for (std::size_t row = 0; row < rows; ++row) {
+        values[row] = samples.rows[row * samples.features + feature];
+      }
+      const std::vector<float>& borders = made_.borders.emplace_back(borders_of(values));
+      for (const float value : values) {
+        bins_[feature].push_back(bin_of(borders, value));
+      }
+    }
+    double weight = 0.0;
+    for (std::size_t row = 0; row < rows; ++row) {
+      made_.base += samples.weights[row] * samples.targets[row];
+      weight += samples.weights[row];
+    }
+    made_.base = rows == 0 ? 0.0 : std::round(made_.base / weight * kStepUnit) / kStepUnit;
+    for (double& left : left_) {
+      left -= made_.base;
+    }
+  }
+
+  void add_tree() {
+    BoostedTrees::Tree tree;
+    std::ranges::fill(place_, std::uint8_t{0});
+    for (std::size_t level = 0; level < BoostedTrees::kDepth; ++level) {
+      tree.questions[level] = best_question(std::size_t{1} << level);
+      const std::vector<std::uint8_t>& bins = bins_[tree.questions[level].feature];
+      for (std::size_t row = 0; row < place_.size(); ++row) {
+        place_[row] = static_cast<std::uint8_t>(place_[row] | (bins[row] > tree.questions[level].border ? 1U << level : 0U));
+      }
+    }
+    std::array<Sums, BoostedTrees::kLeaves> sums;
+    for (std::size_t row = 0; row < place_.size(); ++row) {
+      sums[place_[row]].left += samples_.weights[row] * left_[row];
+      sums[place_[row]].weight += samples_.weights[row];
+    }
+    std::array<double, BoostedTrees::kLeaves> values{};
+    double largest = 0.0;
+    for (std::size_t leaf = 0; leaf < values.size(); ++leaf) {
+      values[leaf] = kRate * sums[leaf].left / (sums[leaf].weight + kPull);
+      largest = std::max(largest, std::abs(values[leaf]));
+    }
+    tree.step = std::ceil(largest / BoostedTrees::kSteps * kStepUnit) / kStepUnit;
+    for (std::size_t leaf = 0; leaf < values.size() && tree.step > 0.0; ++leaf) {
+      tree.leaves[leaf] = static_cast<int>(std::lround(values[leaf] / tree.step));
+    }
+    for (std::size_t row = 0; row < place_.size(); ++row) {
+      left_[row] -= tree.step * tree.leaves[place_[row]];
+    }
+    made_.trees.push_back(tree);
+  }
+
+  [[nodiscard]] const BoostedTrees& made() const { return made_; }
+  [[nodiscard]] bool has_questions() const {
+    return std::ranges::any_of(made_.borders, [](const std::vector<float>& borders) { return !borders.empty(); });
+  }
+
+ private:
+  /// That which explains most, asked of so many groups of rows at once; the first of several.
+  [[nodiscard]] BoostedTrees::Question best_question(std::size_t groups) const {
+    BoostedTrees::Question best;
+    double most = -1.0;
+    std::vector<std::array<Sums, kBins>> sums(groups);
+    for (std::size_t feature = 0; feature < bins_.size(); ++feature) {
+      const std::size_t borders = made_.borders[feature].size();
+      if (borders == 0) {
+        continue;
+      }
+      std::ranges::fill(sums, std::array<Sums, kBins>{});
+      for (std::size_t row = 0; row < place_.size(); ++row) {
+        Sums& own = sums[place_[row]][bins_[feature][row]];
+        own.left += samples_.weights[row] * left_[row];
+        own.weight += samples_.weights[row];
+      }
+      std::array<double, kBins> gains{};
+      for (const std::array<Sums, kBins>& group : sums) {
+        const Sums all = std::accumulate(group.begin(), group.end(), Sums(), [](Sums sum, const Sums& bin) {
+          return Sums{sum.left + bin.left, sum.weight + bin.weight};
+        });
+        Sums below;
+        for (std::size_t border = 0; border < borders; ++border) {
+          below = {below.left + group[border].left, below.weight + group[border].weight};
+          gains[border] += below.gain() + Sums{all.left - below.left, all.weight - below.weight}.gain();
+        }
+      }
+      for (std::size_t border = 0; border < borders; ++border) {
+        if (gains[border] > most) {
+          most = gains[border];
+          best = {feature, border};
+        }
+      }
+    }
+    return best;
+  }
+
+  const TreeSamples& samples_;
+  std::vector<double> left_;
+  std::vector<std::vector<std::uint8_t>> bins_;  ///< of each feature, of each row
+  std::vector<std::uint8_t> place_;              ///< of each row, by the answers so far
+  BoostedTrees made_;
+};
+
+}  // namespace
+
+double BoostedTrees::expect(std::span<const float> row) const {
+  std::vector<std::uint8_t> bins;
+  bins.reserve(row.size());
+  for (std::size_t feature = 0; feature < row.size(); ++feature) {
+    bins.push_back(bin_of(borders[feature], row[feature]));
+  }
+  double sum = base;
+  for (const Tree& tree : trees) {
+    std::size_t place = 0;
+    for (std::size_t level = 0; level < kDepth; ++level) {
+      const Question& question = tree.questions[level];
+      place |= static_cast<std::size_t>(bins[question.feature] > question.border) << level;
+    }
+    sum += tree.step * tree.leaves[place];
+  }
+  return sum;
+}
+
+BoostedTrees fit_boosted_trees(const TreeSamples& samples, std::size_t trees) {
+  Boosting boosting(samples);
+  for (std::size_t i = 0; i < trees && boosting.has_questions(); ++i) {
+    boosting.add_tree();
+  }
+  return boosting.made();
+}
+
+}  // namespace hone

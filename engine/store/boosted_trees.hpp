@@ -1,0 +1,50 @@
+#pragma once
+// Gradient boosting of small regression trees.
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace hone {
+
+/// A sum of trees, each of which corrects what those before it leave over (J. Friedman, Greedy Function Approximation, 2001). All nodes of
+/// a level ask the same question (as those of CatBoost, L. Prokhorenkova et al., 2018): a tree is a table with a place for each row of
+/// answers, small and quick to look up. Basic arithmetic in a fixed order: the same trees say the same on every host.
+struct BoostedTrees {
+  static constexpr std::size_t kDepth = 5, kLeaves = std::size_t{1} << kDepth;
+  static constexpr std::size_t kMostBorders = 31;  ///< of a feature
+  static constexpr int kSteps = 30;                ///< leaves are multiples of a tree's step, of so many at most
+
+  /// Whether a feature is above one of its borders.
+  struct Question {
+    std::size_t feature = 0, border = 0;  ///< places in `borders`
+    friend bool operator==(const Question&, const Question&) = default;
+  };
+  struct Tree {
+    std::array<Question, kDepth> questions;
+    double step = 0.0;
+    std::array<int, kLeaves> leaves{};  ///< by the answers: the first one is the lowest bit
+    friend bool operator==(const Tree&, const Tree&) = default;
+  };
+  std::vector<std::vector<float>> borders;  ///< of each feature, ascending
+  double base = 0.0;                        ///< what is expected before any tree
+  std::vector<Tree> trees;
+
+  /// What they expect of a row with as many features as there are lists of borders.
+  [[nodiscard]] double expect(std::span<const float> row) const;
+
+  friend bool operator==(const BoostedTrees&, const BoostedTrees&) = default;
+};
+
+/// Rows of features, what is to be expected of each, and how much an error there counts: above 0.
+struct TreeSamples {
+  std::size_t features = 0;
+  std::vector<float> rows;  ///< one after the other
+  std::vector<double> targets, weights;
+};
+
+/// So many trees, for the squares of errors; of none where there is no row.
+BoostedTrees fit_boosted_trees(const TreeSamples& samples, std::size_t trees);
+
+}  // namespace hone

@@ -1,0 +1,160 @@
+#include "engine/store/portfolio_trees.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <system_error>
+#include <utility>
+
+#include "engine/store/logarithm.hpp"
+#include "engine/store/portfolio.hpp"
+
+namespace hone {
+namespace {
+
+constexpr float kAbsent = -2.0F;            // of values that another kernel's members have
+constexpr int kAlignments = 5;              // factors of two that matter
+constexpr double kMostPadding = 4.0;        // beyond it all is outside
+constexpr std::size_t kLeastSamples = 600;  // fewer say too little,
+constexpr std::size_t kSamplesOfTree = 16;  // and for each so many there is a tree
+constexpr std::size_t kLeastTrees = 50, kMostTrees = 256;
+constexpr double kForgiveness = 4.0;  // how quickly what a member takes counts less the further it is behind,
+constexpr double kFurthest = 1.5;     // up to there
+
+constexpr std::string_view kBlocks = "blocks", kTail = "tail", kPadding = "padding";
+
+/// Calls visit(name, text of its value) for each value of a configuration, "bm=64,async=true".
+template <class Visit>
+void for_values(std::string_view configuration, Visit visit) {
+  while (!configuration.empty()) {
+    const std::string_view one = configuration.substr(0, configuration.find(','));
+    configuration.remove_prefix(std::min(configuration.size(), one.size() + 1));
+    const std::size_t sign = std::min(one.find('='), one.size());
+    visit(one.substr(0, sign), one.substr(std::min(one.size(), sign + 1)));
+  }
+}
+
+/// Nothing for a word.
+std::optional<float> number_of(std::string_view text) {
+  if (text == "true" || text == "false") {
+    return text == "true" ? 1.0F : 0.0F;
+  }
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(static_cast<float>(number)) : std::nullopt;
+}
+
+/// The column of a value, and what it is there.
+std::pair<std::string, float> feature_of(std::string_view kernel, std::string_view name, std::string_view text) {
+  const std::optional<float> number = number_of(text);
+  std::string column = std::string(kernel) + "." + std::string(name);
+  return number ? std::pair(std::move(column), *number) : std::pair(column + "=" + std::string(text), 1.0F);
+}
+
+float factors_of_two(std::int64_t extent) {
+  int factors = 0;
+  while (factors < kAlignments && extent % (std::int64_t{2} << factors) == 0) {
+    ++factors;
+  }
+  return static_cast<float>(factors);
+}
+
+float extent_of(std::int64_t extent) {
+  return static_cast<float>(logarithm(static_cast<double>(std::max<std::int64_t>(1, extent))) / kLn2);
+}
+
+std::vector<std::string> columns_of(const Portfolio& portfolio) {
+  std::vector<std::string> columns;
+  const auto add = [&](std::string name) {
+    if (std::ranges::find(columns, name) == columns.end()) {
+      columns.push_back(std::move(name));
+    }
+  };
+  for (const RangeAxis& axis : portfolio.range.axes) {
+    if (axis.varies()) {
+      add(axis.name);
+      add(axis.name + "%");
+    }
+  }
+  for (const std::string_view name : {kBlocks, kTail, kPadding}) {
+    add(std::string(name));
+  }
+  for (const PortfolioMember& member : portfolio.members) {
+    add(member.kernel);
+    for_values(member.configuration,
+               [&](std::string_view name, std::string_view text) { add(feature_of(member.kernel, name, text).first); });
+  }
+  return columns;
+}
+
+}  // namespace
+
+bool PortfolioTrees::has_launch_columns() const {
+  const auto blocks = std::ranges::find(columns, kBlocks);
+  return columns.end() - blocks >= 3 && blocks[1] == kTail && blocks[2] == kPadding;
+}
+
+std::optional<std::vector<float>> PortfolioTrees::row_of(const PortfolioMember& member) const {
+  const auto kernel = std::ranges::find(columns, member.kernel);
+  if (kernel == columns.end()) {
+    return std::nullopt;
+  }
+  std::vector<float> row(columns.size(), kAbsent);
+  row[static_cast<std::size_t>(kernel - columns.begin())] = 1.0F;
+  for_values(member.configuration, [&](std::string_view name, std::string_view text) {
+    const auto [column, value] = feature_of(member.kernel, name, text);
+    if (const auto at = std::ranges::find(columns, column); at != columns.end()) {
+      row[static_cast<std::size_t>(at - columns.begin())] = value;
+    }
+  });
+  return row;
+}
+
+std::vector<float> PortfolioTrees::features_of(const Shape& shape) const {
+  std::vector<float> features;
+  for (std::size_t i = 0; columns[i] != kBlocks; ++i) {
+    const bool is_alignment = columns[i].ends_with('%');
+    const std::string_view axis = std::string_view(columns[i]).substr(0, columns[i].size() - (is_alignment ? 1 : 0));
+    const auto field = std::ranges::find(shape, axis, &Shape::value_type::first);
+    const std::int64_t extent = field == shape.end() ? 1 : field->second;
+    features.push_back(is_alignment ? factors_of_two(extent) : extent_of(extent));
+  }
+  return features;
+}
+
+std::vector<float> PortfolioTrees::features(std::vector<float> row, const std::vector<float>& of_shape, const LaunchSize& launch) const {
+  const auto next = std::ranges::copy(of_shape, row.begin()).out;
+  next[0] = static_cast<float>(logarithm(std::max(1.0, launch.blocks)) / kLn2);
+  next[1] = static_cast<float>(launch.tail);
+  next[2] = static_cast<float>(std::min(kMostPadding, launch.padding));
+  return row;
+}
+
+std::optional<PortfolioTrees> fit_trees(const Portfolio& portfolio) {
+  PortfolioTrees fitted{columns_of(portfolio), {}};
+  TreeSamples samples{.features = fitted.columns.size(), .rows = {}, .targets = {}, .weights = {}};
+  std::vector<std::vector<float>> rows;
+  for (const PortfolioMember& member : portfolio.members) {
+    rows.push_back(*fitted.row_of(member));
+  }
+  for (const PortfolioPoint& point : portfolio.points) {
+    const std::vector<float> of_shape = fitted.features_of(point.shape);
+    for (const PortfolioCell& cell : point.elsewhere ? std::vector<PortfolioCell>() : point.cells) {
+      if (cell.launch) {
+        const std::vector<float> row = fitted.features(rows[cell.member], of_shape, *cell.launch);
+        samples.rows.insert(samples.rows.end(), row.begin(), row.end());
+        const double behind = std::min(kFurthest, std::log(cell.slowdown));
+        samples.targets.push_back(behind);
+        samples.weights.push_back(std::exp(-kForgiveness * behind));
+      }
+    }
+  }
+  if (samples.targets.size() < kLeastSamples) {
+    return std::nullopt;
+  }
+  fitted.trees = fit_boosted_trees(samples, std::clamp(samples.targets.size() / kSamplesOfTree, kLeastTrees, kMostTrees));
+  return fitted;
+}
+
+}  // namespace hone

@@ -1,0 +1,97 @@
+// Boosted trees: what they learn, and that they always learn the same.
+#include "engine/store/boosted_trees.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+namespace hone {
+namespace {
+
+/// Two features from 0 to 15, and one that says nothing.
+TreeSamples grid(double (*target)(double x, double y)) {
+  TreeSamples samples{.features = 3, .rows = {}, .targets = {}, .weights = {}};
+  for (int x = 0; x < 16; ++x) {
+    for (int y = 0; y < 16; ++y) {
+      samples.rows.insert(samples.rows.end(), {static_cast<float>(x), static_cast<float>(y), 7.0F});
+      samples.targets.push_back(target(x, y));
+      samples.weights.push_back(1.0);
+    }
+  }
+  return samples;
+}
+
+double expect(const BoostedTrees& trees, float x, float y) {
+  const std::array<float, 3> row{x, y, 7.0F};
+  return trees.expect(row);
+}
+
+}  // namespace
+
+TEST_CASE("boosted trees learn where a function of several features steps") {
+  const BoostedTrees trees = fit_boosted_trees(grid([](double x, double y) { return (x > 5.0) != (y > 9.0) ? 1.0 : 0.2; }), 60);
+  CHECK(expect(trees, 5, 9) == doctest::Approx(0.2).epsilon(0.02));
+  CHECK(expect(trees, 6, 9) == doctest::Approx(1.0).epsilon(0.02));
+  CHECK(expect(trees, 5, 10) == doctest::Approx(1.0).epsilon(0.02));
+  CHECK(expect(trees, 6, 10) == doctest::Approx(0.2).epsilon(0.02));
+  CHECK(expect(trees, 5.4F, -100) == doctest::Approx(0.2).epsilon(0.02));  // borders lie between values
+  CHECK(expect(trees, 5.6F, 100) == doctest::Approx(0.2).epsilon(0.02));
+}
+
+TEST_CASE("more trees leave less over, and the same samples give the same trees") {
+  const TreeSamples samples = grid([](double x, double y) { return std::sin(x / 3.0) * std::cos(y / 4.0); });
+  const auto error = [&](std::size_t count) {
+    const BoostedTrees trees = fit_boosted_trees(samples, count);
+    double sum = 0.0;
+    for (std::size_t i = 0; i < samples.targets.size(); ++i) {
+      sum += std::abs(trees.expect(std::span(samples.rows).subspan(3 * i, 3)) - samples.targets[i]);
+    }
+    return sum / static_cast<double>(samples.targets.size());
+  };
+  CHECK(error(0) > 0.3);
+  CHECK(error(10) < error(0) / 3.0);
+  CHECK(error(100) < 0.01);
+  CHECK(fit_boosted_trees(samples, 20) == fit_boosted_trees(samples, 20));
+}
+
+TEST_CASE("what weighs more is met more closely") {
+  TreeSamples samples = grid([](double, double y) { return y > 7.0 ? 1.0 : 0.0; });
+  for (std::size_t i = 0; i < samples.targets.size(); i += 2) {  // rows with the same features as the next one
+    std::copy_n(samples.rows.begin() + static_cast<std::ptrdiff_t>(3 * i), 3,
+                samples.rows.begin() + static_cast<std::ptrdiff_t>(3 * i + 3));
+    samples.targets[i + 1] = samples.targets[i] + 1.0;
+    samples.weights[i + 1] = 99.0;
+  }
+  const BoostedTrees trees = fit_boosted_trees(samples, 60);
+  CHECK(expect(trees, 4, 2) == doctest::Approx(0.99).epsilon(0.02));
+  CHECK(expect(trees, 4, 12) == doctest::Approx(1.99).epsilon(0.02));
+}
+
+TEST_CASE("features of many values have a few borders, at even shares of the rows") {
+  TreeSamples samples{.features = 1, .rows = {}, .targets = {}, .weights = {}};
+  for (int i = 0; i < 1000; ++i) {
+    samples.rows.push_back(static_cast<float>(i));
+    samples.targets.push_back(i);
+    samples.weights.push_back(1.0);
+  }
+  const BoostedTrees trees = fit_boosted_trees(samples, 100);
+  CHECK(trees.borders.front().size() == BoostedTrees::kMostBorders);
+  CHECK(trees.borders.front().front() == doctest::Approx(31.5).epsilon(0.05));
+  for (const float at : {0.0F, 500.0F, 999.0F}) {
+    CHECK(trees.expect(std::span(&at, 1)) == doctest::Approx(at).epsilon(0.05).scale(1000.0));
+  }
+}
+
+TEST_CASE("without rows, or where all are alike, there is nothing to ask") {
+  CHECK(fit_boosted_trees({.features = 2, .rows = {}, .targets = {}, .weights = {}}, 10).trees.empty());
+  const BoostedTrees trees = fit_boosted_trees({.features = 1, .rows = {3.0F, 3.0F}, .targets = {1.0, 2.0}, .weights = {1.0, 3.0}}, 10);
+  CHECK(trees.trees.empty());
+  const float at = 5.0F;
+  CHECK(trees.expect(std::span(&at, 1)) == doctest::Approx(1.75));
+}
+
+}  // namespace hone

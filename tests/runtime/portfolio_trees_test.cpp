@@ -1,0 +1,124 @@
+// The trees of a portfolio: their features, their text, and what they change in a choice.
+#include "engine/store/portfolio_trees.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "engine/store/portfolio.hpp"
+#include "engine/store/portfolio_rule.hpp"
+#include "tests/crossing_portfolio.hpp"
+#include "tests/portfolio_cells.hpp"
+
+namespace hone {
+namespace {
+
+/// Which of two members is fast does not depend on how many rows there are, but on whether those are a multiple of 8.
+Portfolio by_alignment() {
+  Portfolio portfolio = test::crossing_portfolio();
+  portfolio.members = {{"toy", "a=1,path=direct"}, {"toy", "a=8,path=staged"}, {"other", "b=true"}};
+  portfolio.sources["other"] = "fedc";
+  portfolio.points.clear();
+  for (std::int64_t rows = 1; rows <= 4096; rows += rows < 64 ? 3 : 13) {
+    const bool is_aligned = rows % 8 == 0;
+    PortfolioPoint& point = portfolio.points.emplace_back(
+        PortfolioPoint{{{"rows", rows}, {"cols", 64}}, 5.0, 5.0, test::cells({is_aligned ? 2.0 : 1.0, is_aligned ? 1.0 : 1.5, 3.0})});
+    test::set_launches(point, {LaunchSize{static_cast<double>(rows)}, LaunchSize{static_cast<double>(rows)}, LaunchSize{1.0}});
+  }
+  return portfolio;
+}
+
+std::string with(const std::string& text, const std::string& from, const std::string& to) {
+  std::string changed = text;
+  const std::size_t at = changed.find(from);
+  REQUIRE(at != std::string::npos);
+  return changed.replace(at, from.size(), to);
+}
+
+}  // namespace
+
+TEST_CASE("the features of trees are the shape's, the launch's and the member's") {
+  const PortfolioTrees trees = fit_trees(by_alignment()).value();
+  CHECK(trees.columns == std::vector<std::string>{"rows", "rows%", "blocks", "tail", "padding", "toy", "toy.a", "toy.path=direct",
+                                                  "toy.path=staged", "other", "other.b"});
+  const auto row = trees.row_of({"toy", "a=8,path=staged,c=3"});
+  REQUIRE(row);
+  const std::vector<float> features = trees.features(*row, trees.features_of({{"rows", 48}, {"cols", 64}}), {32.0, 0.5, 0.25});
+  CHECK(features[0] == doctest::Approx(5.585));
+  CHECK(std::vector(features.begin() + 1, features.begin() + 7) == std::vector<float>{4.0F, 5.0F, 0.5F, 0.25F, 1.0F, 8.0F});
+  CHECK(features[7] < 0.0F);
+  CHECK(features[8] == 1.0F);
+  CHECK(features[9] < 0.0F);
+  CHECK_FALSE(trees.row_of({"unknown", "a=1"}));
+}
+
+TEST_CASE("trees expect what members take, and few measurements, or none with a launch, are too few") {
+  Portfolio portfolio = by_alignment();
+  const PortfolioTrees trees = fit_trees(portfolio).value();
+  const auto expected = [&](std::size_t member, std::int64_t rows) {
+    const auto of_shape = trees.features_of({{"rows", rows}, {"cols", 64}});
+    return trees.expect(trees.features(trees.row_of(portfolio.members[member]).value(), of_shape, {static_cast<double>(rows)}));
+  };
+  for (const std::int64_t rows : {24, 1000}) {
+    CHECK(expected(1, rows) < expected(0, rows) - 0.3);
+    CHECK(expected(0, rows + 1) < expected(1, rows + 1) - 0.3);
+  }
+  for (PortfolioPoint& point : portfolio.points) {
+    test::set_launches(point, {std::nullopt, std::nullopt, std::nullopt});
+  }
+  CHECK_FALSE(fit_trees(portfolio));
+  CHECK_FALSE(fit_trees(test::crossing_portfolio()));
+}
+
+TEST_CASE("a rule with trees chooses by what all measurements say, among what was measured nearby") {
+  Portfolio portfolio = by_alignment();
+  portfolio.rule.alignment = 0.0;  // the process alone cannot tell
+  portfolio.rule.reach = {16.0};
+  const auto right = [&](const Portfolio& of) {
+    const PortfolioRule rule(of);
+    std::size_t count = 0;
+    for (std::int64_t rows = 200; rows < 300; ++rows) {
+      const LaunchSize launch{static_cast<double>(rows)};
+      count += rule.rank({{"rows", rows}, {"cols", 64}}, {launch, launch, LaunchSize{1.0}}).front().member == (rows % 8 == 0 ? 1U : 0U);
+    }
+    return count;
+  };
+  CHECK(right(portfolio) < 95);
+  portfolio.trees = fit_trees(portfolio);
+  CHECK(right(portfolio) == 100);
+  // What is asked of points that are left out, and of what nobody measured, is not asked of trees that know them.
+  Portfolio without = portfolio;
+  without.trees.reset();
+  const MemberLaunches launches = launches_at(portfolio.points[40], 3);
+  CHECK(PortfolioRule(portfolio).rank_without(40, launches).front().slowdown ==
+        PortfolioRule(without).rank_without(40, launches).front().slowdown);
+}
+
+TEST_CASE("the text of a portfolio keeps its trees") {
+  Portfolio portfolio = by_alignment();
+  CHECK(text(portfolio).find("\"trees\"") == std::string::npos);
+  portfolio.trees = fit_trees(portfolio);
+  const std::string written = text(portfolio);
+  const Portfolio read = parse_portfolio(written).value();
+  CHECK(read.trees == portfolio.trees);
+  CHECK(text(read) == written);
+}
+
+TEST_CASE("trees that contradict themselves are refused") {
+  Portfolio portfolio = by_alignment();
+  portfolio.trees = fit_trees(portfolio);
+  const std::string written = text(portfolio);
+  const std::size_t first = written.find("\"trees\": [\"") + 10;
+  for (const std::string& damaged :
+       {with(written, "\"columns\": [\"rows\",", "\"columns\": ["), with(written, "\"blocks\",\"tail\"", "\"blocks\",\"tails\""),
+        with(written, "\"steps\": [", "\"steps\": [1,"), std::string(written).replace(first, 2, "zz"),
+        std::string(written).replace(first + 2, 1, "9"), std::string(written).replace(first, 1, "."),
+        std::string(written).replace(first, 1, ""), std::string(written).replace(first + 20, 1, "?")}) {
+    const auto read = parse_portfolio(damaged);
+    REQUIRE_FALSE(read.ok());
+    CHECK(read.error().code == ErrorCode::kStore);
+  }
+}
+
+}  // namespace hone
