@@ -54,14 +54,18 @@ std::vector<std::optional<std::size_t>> folds_of(const hone::Portfolio& portfoli
   return folds;
 }
 
-/// What is launched at each point, which texts keep roughly, as built-in kernels say it, on a device like the one that was measured.
-void launch_again(hone::Portfolio& portfolio) {
+/// What is launched at each point, which texts keep roughly, as built-in kernels say it, on a device like the one that was measured. False:
+/// of other kernels, or of a device that is not known here.
+bool launch_again(hone::Portfolio& portfolio) {
   const hone::DeviceInfo device = hone::test::hopper(portfolio.product);
   const auto operation = hone::find_operation(portfolio.operation);
   const auto dtypes = hone::parse_dtypes(portfolio.dtypes);
+  if (!operation || !dtypes || portfolio.architecture != device.architecture) {
+    return false;
+  }
   for (hone::PortfolioPoint& point : portfolio.points) {
     std::vector<hone::Implementation> able;
-    for (const hone::KernelSpec* const spec : operation ? operation->implementations : std::vector<const hone::KernelSpec*>()) {
+    for (const hone::KernelSpec* const spec : operation->implementations) {
       if (auto problem = hone::make_problem(*spec, *dtypes, point.shape)) {
         able.push_back({spec, *std::move(problem)});
       }
@@ -71,6 +75,7 @@ void launch_again(hone::Portfolio& portfolio) {
       cell.launch = launches[cell.member];
     }
   }
+  return true;
 }
 
 nlohmann::ordered_json judged(const hone::Portfolio& portfolio, double share) {
@@ -174,12 +179,17 @@ int run(int argc, char** argv) {
       return 1;
     }
     hone::Portfolio portfolio = is_together ? together(*read) : *read;
-    if (fits || portfolio.trees) {
-      launch_again(portfolio);
+    if ((fits || portfolio.trees) && !launch_again(portfolio)) {
+      std::fprintf(stderr, "what %s %s launches on %s is not known here\n", portfolio.operation.c_str(), portfolio.dtypes.c_str(),
+                   portfolio.product.c_str());
+      return 1;
     }
     if (fits) {
       portfolio.trees = hone::fit_trees(portfolio);
-      std::ofstream(files[i]) << hone::text(portfolio);
+      if (!(std::ofstream(files[i]) << hone::text(portfolio))) {
+        std::fprintf(stderr, "%s cannot be written\n", files[i].c_str());
+        return 1;
+      }
     }
     all.push_back(judged(portfolio, share));
     sum += all.back()["loss"].get<double>();

@@ -13,10 +13,11 @@ namespace {
 
 constexpr std::string_view kMultiprocessors = "d.multiprocessors";
 constexpr std::int64_t kUnlimited = 1 << 20;
-constexpr std::int64_t kLonger = 1 << 10, kMostExtent = std::int64_t{1} << 40;  // what is longer still could overflow
+constexpr std::int64_t kLonger = 1 << 10;                                                      // times as much of a field,
+constexpr std::int64_t kMostExtent = std::int64_t{1} << 31, kNoLimit = std::int64_t{1} << 40;  // by which no expression overflows
 
-Bindings without_limit(Bindings bound) {
-  bound.insert_or_assign(std::string(kMultiprocessors), Value(kUnlimited));
+Bindings without_limit(Bindings bound, std::int64_t multiprocessors = kUnlimited) {
+  bound.insert_or_assign(std::string(kMultiprocessors), Value(multiprocessors));
   return bound;
 }
 
@@ -40,22 +41,31 @@ LaunchSizes::LaunchSizes(const KernelSpec& spec, const Bindings& bound)
     }
   }
   for (const ProblemField& field : spec.problem) {
-    Bindings longer = without_limit(bound);
-    const auto extent = longer.find("p." + field.name);
-    if (counted.contains("p." + field.name) && extent != longer.end() && extent->second.integer() > 0 &&
-        extent->second.integer() < kMostExtent) {
-      extent->second = Value(extent->second.integer() * kLonger);
+    const std::string name = "p." + field.name;
+    const auto extent = bound.find(name);
+    if (!counted.contains(name) || extent == bound.end() || extent->second.integer() <= 0 || extent->second.integer() > kMostExtent) {
+      continue;
+    }
+    for (const std::int64_t times : {kLonger / 2, kLonger}) {
+      Bindings longer = without_limit(bound, kNoLimit);
+      longer.insert_or_assign(name, Value(extent->second.integer() * times));
       longer_.emplace_back(spec.parameters, longer);
     }
   }
 }
 
 double LaunchSizes::padding_of(const Pass& pass, double pieces, const Configuration& configuration) {
+  constexpr double kLeastGrowth = 1.9, kMostGrowth = 2.1;
   double padding = 0.0;
-  for (RepeatedExpressions& expressions : longer_) {
-    expressions.choose(configuration);
-    const double more = blocks_of(pass, expressions) / pieces;
-    padding += more >= 2.0 ? std::max(0.0, std::log2(static_cast<double>(kLonger) / more)) : 0.0;  // below: not of this field
+  for (std::size_t i = 0; i < longer_.size(); i += 2) {
+    const auto at = [&](RepeatedExpressions& expressions) {
+      expressions.choose(configuration);
+      return blocks_of(pass, expressions);
+    };
+    const double more = at(longer_[i + 1]), beyond = more > 0.0 ? std::log2(static_cast<double>(kLonger) * pieces / more) : 0.0;
+    // Up to a factor of two there are nearly as many times as many pieces; of fewer it is to be seen whether they grow as tiles do.
+    const double growth = beyond > 1.0 ? more / at(longer_[i]) : 2.0;
+    padding += growth >= kLeastGrowth && growth <= kMostGrowth ? std::max(0.0, beyond) : 0.0;
   }
   return padding;
 }

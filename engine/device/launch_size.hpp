@@ -17,7 +17,8 @@ struct LaunchSize {
   /// that has most. Blocks that share their pieces evenly, as those of stream-K, have no waves; what is said of them is a number like any.
   double tail = 0.0;
   /// How much more its pieces of work cover than the problem has, as a logarithm to the base 2: a problem with 66 columns has two tiles of
-  /// 64. Of the pass that has most; over all fields of the problem that it has more pieces for.
+  /// 64. Of the pass that has most; over all fields of the problem of which twice as much has twice as many pieces, as long as no device
+  /// limits them. Where their number does not grow as that of tiles, it is a number like any.
   double padding = 0.0;
   friend bool operator==(const LaunchSize&, const LaunchSize&) = default;
 };
@@ -41,7 +42,8 @@ class LaunchSizes {
 
   std::optional<double> multiprocessors_;
   RepeatedExpressions here_, without_limit_;  ///< of a device with more multiprocessors than any launch has pieces of work for
-  std::deque<RepeatedExpressions> longer_;    ///< the same, for each field of the problem, with kLonger times as much of it
+  /// Of a device without limit, for each field of the problem that pieces depend on, with some and with twice as many times as much of it.
+  std::deque<RepeatedExpressions> longer_;
 };
 
 }  // namespace hone

@@ -14,6 +14,7 @@ namespace hone {
 struct BoostedTrees {
   static constexpr std::size_t kDepth = 5, kLeaves = std::size_t{1} << kDepth;
   static constexpr std::size_t kMostBorders = 31;  ///< of a feature
+  static constexpr std::size_t kMostTrees = 1024;  ///< of a text
   static constexpr int kSteps = 30;                ///< leaves are multiples of a tree's step, of so many at most
 
   /// Whether a feature is above one of its borders.

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -18,6 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kDigits = 1e4;                             // of a slowdown: a hundredth of a percent
+constexpr double kBorderDigits = 1e3;                       // of a border of trees, as they are fitted
 constexpr double kLeastSetting = 1e-3, kMostSetting = 1e3;  // of a rule: beyond them it has no more digits
 constexpr double kMostNumber = 1e15;                        // microseconds, slowdowns: beyond it nothing can be rounded and written
 /// One for each level of a slowdown, the best first.
@@ -138,6 +140,8 @@ struct MemberLevels {
   const std::string *blocks = nullptr, *tails = nullptr;  ///< at those points where it was measured; null: not known at all, or 0
 };
 
+float kept_border(double border) { return static_cast<float>(std::round(border * kBorderDigits) / kBorderDigits); }
+
 /// One line for the columns, and one for each tree: its questions, three characters each (two of the feature, one of the border), and its
 /// leaves, a character each.
 std::string trees_text(const PortfolioTrees& trees) {
@@ -146,7 +150,9 @@ std::string trees_text(const PortfolioTrees& trees) {
   std::string_view separator;
   for (const std::vector<float>& borders : trees.trees.borders) {
     Json own = Json::array();
-    std::ranges::transform(borders, std::back_inserter(own), [](float border) { return short_number(std::round(border * 1e3) / 1e3); });
+    std::ranges::transform(borders, std::back_inserter(own), [](float border) {
+      return short_number(std::round(static_cast<double>(border) * kBorderDigits) / kBorderDigits);
+    });
     all += fmt::format("{}{}", std::exchange(separator, ","), own.dump());
   }
   Json steps = Json::array(), sums = Json::array();
@@ -169,17 +175,27 @@ std::string trees_text(const PortfolioTrees& trees) {
 PortfolioTrees read_trees(const Json& json) {
   constexpr std::size_t kBase = kLevels.size(), kMostColumns = kBase * kBase;
   PortfolioTrees read{json.at("columns").get<std::vector<std::string>>(), {}};
-  read.trees.base = json.at("base").get<double>();
-  for (const Json& borders : json.at("borders")) {
-    read.trees.borders.push_back(borders.get<std::vector<float>>());
-  }
+  const auto number = [](const Json& value) {
+    const auto plain = value.get<double>();
+    if (!(std::abs(plain) <= kMostSetting * kMostSetting)) {
+      throw std::invalid_argument("its trees have a number that is too large");
+    }
+    return plain;
+  };
+  read.trees.base = number(json.at("base"));
   const Json &steps = json.at("steps"), &trees = json.at("trees");
-  bool fits = read.columns.size() == read.trees.borders.size() && read.columns.size() <= kMostColumns && steps.size() == trees.size();
+  bool fits = read.columns.size() <= kMostColumns && steps.size() == trees.size() && trees.size() <= BoostedTrees::kMostTrees;
+  for (const Json& borders : json.at("borders")) {
+    std::vector<float>& own = read.trees.borders.emplace_back();
+    std::ranges::transform(borders, std::back_inserter(own), [&](const Json& border) { return kept_border(number(border)); });
+    fits = fits && own.size() <= BoostedTrees::kMostBorders && std::ranges::adjacent_find(own, std::greater_equal()) == own.end();
+  }
+  fits = fits && read.columns.size() == read.trees.borders.size();
   for (std::size_t i = 0; fits && i < trees.size(); ++i) {
     const auto& levels = trees[i].get_ref<const std::string&>();
     BoostedTrees::Tree& tree = read.trees.trees.emplace_back();
     fits = levels.size() == 3 * BoostedTrees::kDepth + BoostedTrees::kLeaves && levels.find(kUnmeasured) == std::string::npos;
-    tree.step = steps[i].get<double>();
+    tree.step = number(steps[i]);
     for (std::size_t k = 0; fits && k < BoostedTrees::kDepth; ++k) {
       const auto level = [&](std::size_t at) { return read_level(levels[3 * k + at]).value(); };
       tree.questions[k] = {level(0) * kBase + level(1), level(2)};

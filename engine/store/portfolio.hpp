@@ -72,7 +72,7 @@ struct Portfolio {
   std::vector<PortfolioPoint> points;
   RuleSettings rule;
   std::optional<PortfolioTrees> trees = {};  ///< none: too little is known, or it is of an earlier version
-  double expected = 1.0, worst = 1.0;        ///< slowdown at a shape that has no part in it: geometric mean, and largest
+  double expected = 1.0, worst = 1.0;        ///< slowdown at a shape that has no part in it, without trees: geometric mean, and largest
   double seconds = 0.0;                      ///< spent on it,
   std::int64_t trials = 0;                   ///< and measurements made for it
 };

@@ -31,7 +31,7 @@ constexpr double kMostDifference = 2.0;  // of similar problems
 // expected to be further behind than this one, too few are, and defaults are as good: of 32 problems on an H200, served as if it were an
 // A100, 18 were within it, at twice the default's speed, the others at 1.09 of it, down to .22
 // (docs/results/architectures-h200-2026-11-29.md).
-constexpr double kOfArchitecture = 1.0, kMostBehindElsewhere = 1.25;
+constexpr double kOfArchitecture = 1.01, kMostBehindElsewhere = 1.25;  // a little over 1: those of the device's own come first
 constexpr double kNear = 1.0;  // a factor of 2 outside of its range, a portfolio still says more than one record would
 
 /// How far the choice of a portfolio for similar problems is behind, with what their difference adds: where few of its members are legal,
@@ -67,6 +67,7 @@ struct LookupRequest {
   Match match = Match::kSame;
   const Shape* given = nullptr;
   std::vector<std::vector<std::string>> withdrawn = {};
+  std::string product = portfolio_key("", DTypes(), device).device;
 
   [[nodiscard]] const DTypes& dtypes() const { return implementations.front().problem.dtype; }
   [[nodiscard]] const Shape& shape() const { return implementations.front().problem.shape; }
@@ -83,7 +84,7 @@ struct LookupRequest {
     return some;
   }
   [[nodiscard]] bool is_of_architecture(const Portfolio& from) const {
-    return hone::is_of_architecture(from, portfolio_key("", DTypes(), device).device, device.architecture);
+    return hone::is_of_architecture(from, product, device.architecture);
   }
   [[nodiscard]] double difference(const Portfolio& from) const {
     const double own = hone::difference(from, dtypes(), given == nullptr ? shape() : shape_for(from));
@@ -272,8 +273,10 @@ MemberLaunches launches_of(std::span<const PortfolioMember> members, std::span<c
 
 std::vector<std::shared_ptr<const LoadedPortfolio>> shipped_portfolios(const DeviceInfo& device) {
   std::vector<Loaded> all;
-  for (const ShippedGroup& group : shipped_groups("", portfolio_key("", DTypes(), device).device, device.architecture)) {
-    if (const std::vector<Loaded> own = loaded(group); !own.empty()) {
+  const std::string product = portfolio_key("", DTypes(), device).device;
+  for (const ShippedGroup& group : shipped_groups("", product, device.architecture)) {
+    const bool is_own = is_of_architecture(group.front()->head(), product, device.architecture);
+    if (const std::vector<Loaded> own = is_own ? loaded(group) : std::vector<Loaded>(); !own.empty()) {
       all.push_back(together(own));
     }
   }

@@ -80,8 +80,13 @@ PortfolioRule::Launch PortfolioRule::kept(const LaunchSize& launch) {
 }
 
 PortfolioRule::PortfolioRule(const Portfolio& portfolio) : settings_(portfolio.rule), trees_(portfolio.trees) {
-  for (const PortfolioMember& member : trees_ ? portfolio.members : std::vector<PortfolioMember>()) {
-    tree_rows_.push_back(trees_->row_of(member));
+  tree_rows_.resize(trees_ ? portfolio.members.size() : 0);
+  for (const PortfolioPoint& point : portfolio.points) {
+    for (const PortfolioCell& cell : point.elsewhere || !trees_ ? std::vector<PortfolioCell>() : point.cells) {
+      if (std::optional<std::vector<float>>& row = tree_rows_[cell.member]; !row) {
+        row = trees_->row_of(portfolio.members[cell.member]);
+      }
+    }
   }
   for (std::size_t i = 0; i < portfolio.range.axes.size(); ++i) {
     if (portfolio.range.axes[i].varies()) {
@@ -488,14 +493,15 @@ std::vector<std::size_t> PortfolioRule::everyone() const {
 }
 
 std::vector<Opinion> PortfolioRule::rank(const Shape& shape, const MemberLaunches& launches) const {
-  return rank(coordinates(shape), points_.size(), launches, Unmeasured::kIsSlow, second_opinions(shape, launches));
+  return rank(coordinates(shape), points_.size(), launches, Unmeasured::kIsSlow, &shape);
 }
 
-PortfolioRule::Second PortfolioRule::second_opinions(const Shape& shape, const MemberLaunches& launches) const {
+PortfolioRule::Second PortfolioRule::second_opinions(const Shape& shape, const MemberLaunches& launches,
+                                                     const std::vector<bool>& is_known) const {
   Second all(tree_rows_.size());
   const std::vector<float> of_shape = trees_ ? trees_->features_of(shape) : std::vector<float>();
   for (std::size_t member = 0; member < std::min(all.size(), launches.size()); ++member) {
-    if (tree_rows_[member] && launches[member]) {
+    if (is_known[member] && tree_rows_[member] && launches[member]) {
       all[member] = trees_->expect(trees_->features(*tree_rows_[member], of_shape, *launches[member]));
     }
   }
@@ -524,19 +530,14 @@ void PortfolioRule::sort_by_wanted(std::vector<Opinion>& opinions) const {
   }
 }
 
-namespace {
-
-/// Of a member that was measured nearby.
-void add_second(Opinion& opinion, const std::vector<std::optional<double>>& second, const std::vector<bool>& is_known) {
-  if (opinion.member < second.size() && second[opinion.member] && is_known[opinion.member]) {
+void PortfolioRule::advise(Opinion& opinion, const Second& second) {
+  if (opinion.member < second.size() && second[opinion.member]) {
     opinion.slowdown += kTreesShare * (*second[opinion.member] - opinion.slowdown);
   }
 }
 
-}  // namespace
-
 std::vector<Opinion> PortfolioRule::rank(const Row& at, std::size_t without, const MemberLaunches& launches, Unmeasured unmeasured,
-                                         const Second& second) const {
+                                         const Shape* advised) const {
   Launches kept_launches(unlike_.size());
   for (std::size_t member = 0; member < std::min(launches.size(), unlike_.size()); ++member) {
     if (launches[member] && is_launch_known_[member]) {
@@ -548,8 +549,9 @@ std::vector<Opinion> PortfolioRule::rank(const Row& at, std::size_t without, con
   const std::size_t measured = unlike_.size() > kFewMembers ? kMoreMeasured : kFirstMeasured;
   std::vector<Opinion> all = opinions(near, everyone(), kept_launches, measured, unmeasured);
   std::vector<bool> may_be_chosen = known_at(near, unmeasured);
+  const Second second = advised != nullptr ? second_opinions(*advised, launches, may_be_chosen) : Second();
   for (Opinion& one : all) {
-    add_second(one, second, may_be_chosen);
+    advise(one, second);
   }
   sort_by_wanted(all);
   if (std::ranges::any_of(launches, [](const std::optional<LaunchSize>& one) { return one.has_value(); })) {
@@ -582,7 +584,7 @@ void PortfolioRule::look_again(std::vector<Opinion>& all, const std::vector<Near
   for (std::size_t i = 0; i < again.size(); ++i) {
     again[i].slowdown = expected[i].mean - usual.best;
     again[i].doubt = expected[i].deviation;
-    add_second(again[i], second, may_be_chosen);
+    advise(again[i], second);
   }
   sort_by_wanted(again);
   again.insert(again.end(), others.begin(), others.end());

@@ -27,8 +27,9 @@ MemberLaunches launches_at(const PortfolioPoint& point, std::size_t members);
 /// changes smoothly from shape to shape, and so does what the best takes, which has a process of its own; how far one is behind the other
 /// does not. A prediction is made from the measurements nearest to the shape; those that may be chosen are then predicted again, from the
 /// measurements nearest to one of them. Far from where it was measured a member is expected to be slow. Where the portfolio has trees,
-/// which know all measurements, a member that was measured nearby is expected to take a mean of what they and the process say. The rule
-/// computes with basic arithmetic alone, in a fixed order, so the same portfolio gives the same choice on every host.
+/// which know all measurements on its product, a member that was measured nearby is expected to take a mean of what they and the process
+/// say; what is asked as if a point had not been measured, and how sure the rule is, are the process's alone. The rule computes with basic
+/// arithmetic alone, in a fixed order, so the same portfolio gives the same choice on every host.
 class PortfolioRule {
  public:
   /// Of a portfolio with at least one point.
@@ -38,7 +39,7 @@ class PortfolioRule {
   [[nodiscard]] std::vector<Opinion> rank(const Shape& shape, const MemberLaunches& launches) const;
   /// The same, but what was measured nowhere near is expected to take what those like it took: no choice, and worth a trial.
   [[nodiscard]] std::vector<Opinion> rank_by_likeness(const Shape& shape, const MemberLaunches& launches) const;
-  /// As at the shape of a point if nothing had been measured there.
+  /// As at the shape of a point if nothing had been measured there: by the process alone, since trees know what was.
   [[nodiscard]] std::vector<Opinion> rank_without(std::size_t point, const MemberLaunches& launches) const;
   /// The points whose measurements it looks at there, the nearest first.
   [[nodiscard]] std::vector<std::size_t> around(const Shape& shape) const;
@@ -48,7 +49,7 @@ class PortfolioRule {
     double error = 0.0;                    ///< root of the mean square of the predictions' errors
     double spread = 0.0, deviation = 0.0;  ///< that the rule should have: see RuleSettings
   };
-  /// Each point in turn is predicted from the others. The choice is among the members that were measured there.
+  /// Each point in turn is predicted from the others, by the process alone. The choice is among the members that were measured there.
   [[nodiscard]] Score leave_one_out() const;
 
  private:
@@ -84,11 +85,13 @@ class PortfolioRule {
   enum class Unmeasured { kIsSlow, kIsLikeOthers };
   [[nodiscard]] std::vector<Near> nearest(const Row& at, std::size_t without, std::size_t most) const;
   [[nodiscard]] std::vector<bool> known_at(const std::vector<Near>& near, Unmeasured unmeasured) const;
-  /// What the trees expect of each member at a shape; nothing where they know nothing of it.
+  /// What the trees expect of each member at a shape; nothing of one of which nothing is known there, or that they do not know.
   using Second = std::vector<std::optional<double>>;
-  [[nodiscard]] Second second_opinions(const Shape& shape, const MemberLaunches& launches) const;
+  [[nodiscard]] Second second_opinions(const Shape& shape, const MemberLaunches& launches, const std::vector<bool>& is_known) const;
+  static void advise(Opinion& opinion, const Second& second);
+  /// `advised`: the shape, if trees are asked, too.
   [[nodiscard]] std::vector<Opinion> rank(const Row& at, std::size_t without, const MemberLaunches& launches, Unmeasured unmeasured,
-                                          const Second& second = {}) const;
+                                          const Shape* advised = nullptr) const;
   void sort_by_wanted(std::vector<Opinion>& opinions) const;
   void look_again(std::vector<Opinion>& all, const std::vector<Near>& far, const Launches& launches, const std::vector<bool>& may_be_chosen,
                   const Second& second) const;
@@ -111,8 +114,9 @@ class PortfolioRule {
   std::vector<std::size_t> axes_;  ///< of the shape, those that vary
   RuleSettings settings_;
   std::optional<PortfolioTrees> trees_;
-  std::vector<std::optional<std::vector<float>>> tree_rows_;  ///< of each member, the trees' features that no shape changes
-  std::vector<bool> is_launch_known_;                         ///< of each member: where it was measured, and with it all of its kernel
+  /// Of each member that was measured on the portfolio's product, the trees' features that no shape changes.
+  std::vector<std::optional<std::vector<float>>> tree_rows_;
+  std::vector<bool> is_launch_known_;     ///< of each member: where it was measured, and with it all of its kernel
   std::vector<Row> unlike_;               ///< of each pair of members: how much they differ, see RuleSettings; infinite between kernels
   std::vector<Row> points_;               ///< coordinates
   Row best_;                              ///< at each point, the logarithm of its best time over its floor

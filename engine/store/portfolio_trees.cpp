@@ -19,10 +19,10 @@ constexpr double kMostPadding = 4.0;        // beyond it all is outside
 constexpr std::size_t kLeastSamples = 600;  // fewer say too little,
 constexpr std::size_t kSamplesOfTree = 16;  // and for each so many there is a tree
 constexpr std::size_t kLeastTrees = 50, kMostTrees = 256;
-constexpr double kForgiveness = 4.0;  // how quickly what a member takes counts less the further it is behind,
-constexpr double kFurthest = 1.5;     // up to there
+constexpr double kForgiveness = 4.0;  // how quickly what a member takes counts less the further it is behind
 
-constexpr std::string_view kBlocks = "blocks", kTail = "tail", kPadding = "padding";
+// No field and no kernel has such a name.
+constexpr std::string_view kBlocks = "#blocks", kTail = "#tail", kPadding = "#padding", kOfKernel = ":";
 
 /// Calls visit(name, text of its value) for each value of a configuration, "bm=64,async=true".
 template <class Visit>
@@ -60,6 +60,12 @@ float factors_of_two(std::int64_t extent) {
   return static_cast<float>(factors);
 }
 
+/// In steps, so that the last digits of a logarithm, which hosts compute each in its own way, decide nothing.
+float kept(double value) {
+  constexpr double kSteps = 64.0;
+  return static_cast<float>(std::round(value * kSteps) / kSteps);
+}
+
 float extent_of(std::int64_t extent) {
   return static_cast<float>(logarithm(static_cast<double>(std::max<std::int64_t>(1, extent))) / kLn2);
 }
@@ -81,7 +87,7 @@ std::vector<std::string> columns_of(const Portfolio& portfolio) {
     add(std::string(name));
   }
   for (const PortfolioMember& member : portfolio.members) {
-    add(member.kernel);
+    add(member.kernel + std::string(kOfKernel));
     for_values(member.configuration,
                [&](std::string_view name, std::string_view text) { add(feature_of(member.kernel, name, text).first); });
   }
@@ -96,7 +102,7 @@ bool PortfolioTrees::has_launch_columns() const {
 }
 
 std::optional<std::vector<float>> PortfolioTrees::row_of(const PortfolioMember& member) const {
-  const auto kernel = std::ranges::find(columns, member.kernel);
+  const auto kernel = std::ranges::find(columns, member.kernel + std::string(kOfKernel));
   if (kernel == columns.end()) {
     return std::nullopt;
   }
@@ -126,8 +132,8 @@ std::vector<float> PortfolioTrees::features_of(const Shape& shape) const {
 std::vector<float> PortfolioTrees::features(std::vector<float> row, const std::vector<float>& of_shape, const LaunchSize& launch) const {
   const auto next = std::ranges::copy(of_shape, row.begin()).out;
   next[0] = static_cast<float>(logarithm(std::max(1.0, launch.blocks)) / kLn2);
-  next[1] = static_cast<float>(launch.tail);
-  next[2] = static_cast<float>(std::min(kMostPadding, launch.padding));
+  next[1] = kept(launch.tail);
+  next[2] = kept(std::min(kMostPadding, launch.padding));
   return row;
 }
 
@@ -144,7 +150,7 @@ std::optional<PortfolioTrees> fit_trees(const Portfolio& portfolio) {
       if (cell.launch) {
         const std::vector<float> row = fitted.features(rows[cell.member], of_shape, *cell.launch);
         samples.rows.insert(samples.rows.end(), row.begin(), row.end());
-        const double behind = std::min(kFurthest, std::log(cell.slowdown));
+        const double behind = level_logarithm(slowdown_level(cell.slowdown));  // as a text has it
         samples.targets.push_back(behind);
         samples.weights.push_back(std::exp(-kForgiveness * behind));
       }

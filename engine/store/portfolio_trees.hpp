@@ -16,8 +16,8 @@ struct Portfolio;
 struct PortfolioMember;
 
 /// Trees whose features are a shape's extents and their factors of two, what a member launches there, and the member's values. Columns name
-/// them: "m" and "m%", "blocks", "tail" and "padding", "gemm" (1 for a member of this kernel), "gemm.bm" (a number of it, or 1 for true)
-/// and "transpose.path=padded" (1 for this word).
+/// them: "m" and "m%", "#blocks", "#tail" and "#padding", "gemm:" (1 for a member of this kernel), "gemm.bm" (a number of it, or 1 for
+/// true) and "transpose.path=padded" (1 for this word).
 struct PortfolioTrees {
   std::vector<std::string> columns;
   BoostedTrees trees;

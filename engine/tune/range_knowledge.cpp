@@ -114,6 +114,7 @@ bool RangeKnowledge::go_on_from(const Portfolio& earlier) {
   });
   if (portfolio_.points.empty()) {
     portfolio_ = earlier;
+    portfolio_.trees.reset();  // of what was known then
     learnt_ = portfolio_.points.size();
     rule_.emplace(portfolio_);
   }

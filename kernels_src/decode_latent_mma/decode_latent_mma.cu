@@ -60,6 +60,7 @@ constexpr bool likely(Problem p, Config c, Device d) {
   if (c.wm / 16 * (p.latent / c.warps / 2 + c.bn / c.warps / 2) > 150) return false;                 // spills
   if (c.residency * (shared_bytes(p, c) + 1024) > d.shared_memory_per_multiprocessor) return false;  // so many do not fit
   if (c.residency * threads_of(c) * 128 > d.registers_per_multiprocessor) return false;              // spills
+  if (c.rounds > 1 && parts_of(p, c) == 1) return false;                                             // as with one round
   const long blocks = p.sequences * tiles_of_sequence(p, c) * c.split;
   if (c.split > 1 && blocks > 8 * d.multiprocessors) return false;  // more blocks gain nothing, and partial results cost time
   return c.split == 0 || c.split * 8 >= 64 || blocks * 2 > d.multiprocessors || part_keys(p, c) < 256;  // half of the device would be idle

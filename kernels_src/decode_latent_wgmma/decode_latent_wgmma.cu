@@ -71,6 +71,7 @@ constexpr bool valid(Problem p, Config c, Device d) {
 template <class T>
 constexpr bool likely(Problem p, Config c, Device d) {
   if (c.cluster > 1 && tiles_of_sequence(p, c) * kRows >= rows_of_sequence(p) + kRows) return false;  // a block without rows
+  if (c.rounds > 1 && parts_of(p, c) == 1) return false;                                              // as with one round
   const long blocks = p.sequences * tiles_of_sequence(p, c) * c.split;
   if (c.split > 1 && blocks > 8 * d.multiprocessors) return false;  // more blocks gain nothing, and partial results cost time
   return c.split == 0 || c.split * 8 >= 64 || blocks * 2 > d.multiprocessors || part_keys(p, c) < 256;  // half of the device would be idle

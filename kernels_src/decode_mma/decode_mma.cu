@@ -77,6 +77,7 @@ constexpr bool likely(Problem p, Config c, Device d) {
   if (c.residency * (shared_bytes(p, c, sizeof(KV)) + 1024) > d.shared_memory_per_multiprocessor) return false;  // so many do not fit
   if (c.residency * threads_of(c) * 152 > d.registers_per_multiprocessor) return false;  // spills: a thread needs more
   if (c.residency * shared_bytes(p, c, sizeof(KV)) < 40 << 10) return false;             // too little is on its way
+  if (c.rounds > 1 && parts_of(p, c) == 1) return false;                                 // as with one round
   const long blocks = p.sequences * p.heads * row_tiles(p, c) * c.split;
   // More blocks gain nothing, and partial results cost time; where they need not go through memory, short blocks make a short end.
   if (c.split > 1 && blocks > (c.cluster ? 40 : 16) * d.multiprocessors) return false;

@@ -87,4 +87,18 @@ TEST_CASE("the padding is what pieces of work cover beyond the problem, along ea
   CHECK(padding(1, 128) == doctest::Approx(6.0));
 }
 
+TEST_CASE("pieces that a device or a constant limits are no padding") {
+  const auto least = [](const Expression& a, const Expression& b) {
+    return Expression::make(Operator::kSelect, {Expression::make(Operator::kLess, {a, b}), a, b});
+  };
+  KernelSpec by_device = launching({{least(kRows, kMultiprocessors), kOne, kOne}});
+  KernelSpec by_constant = launching({{least(kRows, Expression::constant(256)), kOne, kOne}});
+  for (KernelSpec* const spec : {&by_device, &by_constant}) {
+    spec->problem.emplace_back().name = "rows";
+    for (const std::int64_t rows : {1, 100, 5000, 1 << 20}) {
+      CHECK(size_at(*spec, rows)->padding == 0.0);
+    }
+  }
+}
+
 }  // namespace hone

@@ -142,11 +142,13 @@ class Emulated(unittest.TestCase):
         self.check("decode_latent_mma", "bf16", "sequences=1,heads=1,longest=1530,page=32,latent=64,varied=90", "warps=4,bn=32,split=48")
 
     def test_parts_of_a_sequence_by_the_shape(self):
-        for problem in ("sequences=2,longest=250,varied=90", "sequences=1,longest=1050", "sequences=3,longest=20"):  # 8, 33, and one alone
-            self.check("decode_mma", "T=bf16,KV=bf16", f"{problem},heads=1,group=1,page=16,head=64", "warps=1,bn=16,split=0")
+        for longest in (16, 60, 224, 640, 960, 1600):  # 1, 4, 14, 20, 30 and 50 parts
+            shape = f"sequences=1,longest={longest},varied=20,heads=1,group=1,page=16,head=64"
+            self.check("decode_mma", "T=bf16,KV=bf16", shape, "warps=1,bn=16,split=0")
         self.check("decode_latent_mma", "bf16", "sequences=2,heads=1,longest=300,page=32,latent=64,varied=90", "warps=4,bn=32,split=0")
         self.check("decode_latent_mma", "bf16", "sequences=1,heads=1,longest=30,page=32,latent=64", "warps=4,bn=32,split=0")
         self.check("decode_latent_wgmma", "bf16", "sequences=1,heads=3,longest=300,page=16,latent=128,rope=0", "split=0")
+        self.check("decode_latent_wgmma", "bf16", "sequences=1,heads=3,longest=64,page=16,latent=128,rope=0", "split=0")
 
     def test_decode_over_a_latent_cache_by_warps(self):
         shape = "sequences=2,heads=3,queries=2,longest=70,page=32,latent=64,varied=50"

@@ -40,8 +40,8 @@ std::string with(const std::string& text, const std::string& from, const std::st
 
 TEST_CASE("the features of trees are the shape's, the launch's and the member's") {
   const PortfolioTrees trees = fit_trees(by_alignment()).value();
-  CHECK(trees.columns == std::vector<std::string>{"rows", "rows%", "blocks", "tail", "padding", "toy", "toy.a", "toy.path=direct",
-                                                  "toy.path=staged", "other", "other.b"});
+  CHECK(trees.columns == std::vector<std::string>{"rows", "rows%", "#blocks", "#tail", "#padding", "toy:", "toy.a", "toy.path=direct",
+                                                  "toy.path=staged", "other:", "other.b"});
   const auto row = trees.row_of({"toy", "a=8,path=staged,c=3"});
   REQUIRE(row);
   const std::vector<float> features = trees.features(*row, trees.features_of({{"rows", 48}, {"cols", 64}}), {32.0, 0.5, 0.25});
@@ -111,10 +111,13 @@ TEST_CASE("trees that contradict themselves are refused") {
   const std::string written = text(portfolio);
   const std::size_t first = written.find("\"trees\": [\"") + 10;
   for (const std::string& damaged :
-       {with(written, "\"columns\": [\"rows\",", "\"columns\": ["), with(written, "\"blocks\",\"tail\"", "\"blocks\",\"tails\""),
-        with(written, "\"steps\": [", "\"steps\": [1,"), std::string(written).replace(first, 2, "zz"),
+       {with(written, "\"columns\": [\"rows\",", "\"columns\": ["), with(written, "\"#tail\"", "\"#tails\""),
+        with(written, "\"base\": ", "\"base\": 1e308, \"unused\": "), with(written, "\"steps\": [", "\"steps\": [1,"),
+        with(written, "\"steps\": [0.", "\"steps\": [10000000."), with(written, "\"borders\": [[", "\"borders\": [[99,1,"),
+        with(written, "\"borders\": [[", "\"borders\": [[-1e30,"), std::string(written).replace(first, 2, "zz"),
         std::string(written).replace(first + 2, 1, "9"), std::string(written).replace(first, 1, "."),
         std::string(written).replace(first, 1, ""), std::string(written).replace(first + 20, 1, "?")}) {
+    CAPTURE(damaged);
     const auto read = parse_portfolio(damaged);
     REQUIRE_FALSE(read.ok());
     CHECK(read.error().code == ErrorCode::kStore);

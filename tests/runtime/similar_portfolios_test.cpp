@@ -93,7 +93,7 @@ TEST_CASE("a GPU for whose architecture there is no portfolio is served by those
   REQUIRE(other.prediction);
   CHECK(fixture.config(other) == fixture.few);
   CHECK(other.prediction->product == "Abacus 2000");
-  CHECK(shipped_portfolios(fixture.device).size() == 1);
+  CHECK(shipped_portfolios(fixture.device).empty());  // what is compiled ahead is for the device's own
   CHECK(fixture.chosen(30, 64, {.purpose = purpose_within(0.01)}).source == Source::kDefault);
 
   fixture.device.architecture = "sm_1";
