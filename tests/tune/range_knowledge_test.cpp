@@ -1,0 +1,45 @@
+// What a range knows in the end.
+#include "engine/tune/range_knowledge.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/tune/scratch_store.hpp"
+#include "tests/tune/copy_kernel.hpp"
+
+namespace hone {
+
+TEST_CASE("a range with enough measurements ends with trees, in its text, too") {
+  KernelSpec spec = test::copy_kernel();
+  spec.passes.emplace_back().grid = {Expression::variable("p.n"), Expression::constant(1), Expression::constant(1)};
+  const Operation operation{spec.name, {&spec}, &spec};
+  PortfolioRequest request;
+  request.operation = &operation;
+  request.common.device.info.product = "Abacus";
+  request.range = parse_range(spec, "n=1..65536").value();
+  request.dtypes = DType::kF32;
+  ScratchStore scratch = ScratchStore::create().value();
+  RangeKnowledge knowledge(request, scratch.store());
+  const auto measure = [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t n = first; n <= last; n += 4) {
+      std::vector<Trial> trials(2);
+      for (std::size_t i = 0; i < trials.size(); ++i) {
+        trials[i].configuration = {{Value(i == 0 ? 1 : 4), Value(32)}};
+        trials[i].outcome = Outcome::kOk;
+        trials[i].measurement.median_us = (n < 512) == (i == 0) ? 10.0 : 14.0;
+      }
+      REQUIRE(knowledge.note({{"n", n}}, spec, trials).ok());
+    }
+  };
+  measure(4, 400);
+  CHECK_FALSE(knowledge.finish().trees);
+  measure(404, 1600);
+  const Portfolio portfolio = knowledge.finish();
+  REQUIRE(portfolio.trees);
+  CHECK(portfolio.trees->columns.front() == "n");
+  CHECK(parse_portfolio(text(portfolio)).value().trees == portfolio.trees);
+}
+
+}  // namespace hone
