@@ -13,8 +13,9 @@
 
 namespace hone {
 
-/// The portfolios that came with Hone for the device's architecture, one for an operation, dtypes and a range: that made on this product, or on
-/// the other of its architecture whose name begins with most of the same words, with the members and measurements of those made on others.
+/// The portfolios that came with Hone for the device's architecture, one for an operation, dtypes and a range: that made on this product,
+/// or on the other of its architecture whose name begins with most of the same words, with the members and measurements of those made on
+/// others.
 std::vector<std::shared_ptr<const LoadedPortfolio>> shipped_portfolios(const DeviceInfo& device);
 
 /// The one that came with Hone and was made on this product for this range, without what was measured on others; null where there is none.
@@ -32,8 +33,8 @@ struct PortfolioPick {
 
 /// Which portfolios are asked: those for the problem's dtypes and exact fields (flags, STATIC fields), whose range has an extent of 0 where
 /// the problem has, or those for similar problems, which differ there by 2 at most (difference(); another architecture than those of the
-/// device counts a little over 1). Code for similar problems is other code, and no session has checked it: so they are asked only for kernels that come
-/// with Hone, and not under a purpose (inputs, bounds of errors, objectives).
+/// device counts a little over 1). Code for similar problems is other code, and no session has checked it: so they are asked only for
+/// kernels that come with Hone, and not under a purpose (inputs, bounds of errors, objectives).
 enum class Match { kSame, kSimilar };
 
 /// The legal member that the rule expects to be fastest and that was not withdrawn from the problem; of the newest portfolio in whose range
