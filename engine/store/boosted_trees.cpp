@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <numeric>
 
 namespace hone {
 namespace {
 
-constexpr double kRate = 0.25;       // share of what is left over that a tree corrects
-constexpr double kPull = 1.0;        // towards 0, of a leaf, as weights count
-constexpr double kBorderUnit = 1e3;  // borders have three digits behind the point,
-constexpr double kStepUnit = 1e5;    // steps five
+constexpr double kRate = 0.25;     // share of what is left over that a tree corrects
+constexpr double kPull = 1.0;      // towards 0, of a leaf, as weights count
+constexpr double kStepUnit = 1e5;  // steps have five digits behind the point
 constexpr std::size_t kBins = BoostedTrees::kMostBorders + 1;
 
 /// Between neighbouring values, if there are few, else at even shares of the rows.
@@ -23,7 +21,7 @@ std::vector<float> borders_of(std::vector<float> values) {
   distinct.erase(repeated.begin(), repeated.end());
   std::vector<float> borders;
   const auto add_between = [&](float below, float above) {
-    const auto border = static_cast<float>(std::round((static_cast<double>(below) + above) / 2.0 * kBorderUnit) / kBorderUnit);
+    const auto border = static_cast<float>(BoostedTrees::kept_border((static_cast<double>(below) + above) / 2.0));
     if (borders.empty() || border > borders.back()) {
       borders.push_back(border);
     }
@@ -163,6 +161,11 @@ class Boosting {
 };
 
 }  // namespace
+
+double BoostedTrees::kept_border(double border) {
+  constexpr double kUnit = 1e3;
+  return std::round(border * kUnit) / kUnit;
+}
 
 double BoostedTrees::expect(std::span<const float> row) const {
   std::vector<std::uint8_t> bins;

@@ -15,7 +15,9 @@ struct BoostedTrees {
   static constexpr std::size_t kDepth = 5, kLeaves = std::size_t{1} << kDepth;
   static constexpr std::size_t kMostBorders = 31;  ///< of a feature
   static constexpr std::size_t kMostTrees = 1024;  ///< of a text
-  static constexpr int kSteps = 30;                ///< leaves are multiples of a tree's step, of so many at most
+  /// A border as it is kept: three digits behind the point.
+  static double kept_border(double border);
+  static constexpr int kSteps = 30;  ///< leaves are multiples of a tree's step, of so many at most
 
   /// Whether a feature is above one of its borders.
   struct Question {

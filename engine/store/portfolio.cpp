@@ -19,7 +19,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kDigits = 1e4;                             // of a slowdown: a hundredth of a percent
-constexpr double kBorderDigits = 1e3;                       // of a border of trees, as they are fitted
 constexpr double kLeastSetting = 1e-3, kMostSetting = 1e3;  // of a rule: beyond them it has no more digits
 constexpr double kMostNumber = 1e15;                        // microseconds, slowdowns: beyond it nothing can be rounded and written
 /// One for each level of a slowdown, the best first.
@@ -140,8 +139,6 @@ struct MemberLevels {
   const std::string *blocks = nullptr, *tails = nullptr;  ///< at those points where it was measured; null: not known at all, or 0
 };
 
-float kept_border(double border) { return static_cast<float>(std::round(border * kBorderDigits) / kBorderDigits); }
-
 /// One line for the columns, and one for each tree: its questions, three characters each (two of the feature, one of the border), and its
 /// leaves, a character each.
 std::string trees_text(const PortfolioTrees& trees) {
@@ -150,9 +147,8 @@ std::string trees_text(const PortfolioTrees& trees) {
   std::string_view separator;
   for (const std::vector<float>& borders : trees.trees.borders) {
     Json own = Json::array();
-    std::ranges::transform(borders, std::back_inserter(own), [](float border) {
-      return short_number(std::round(static_cast<double>(border) * kBorderDigits) / kBorderDigits);
-    });
+    std::ranges::transform(borders, std::back_inserter(own),
+                           [](float border) { return short_number(BoostedTrees::kept_border(static_cast<double>(border))); });
     all += fmt::format("{}{}", std::exchange(separator, ","), own.dump());
   }
   Json steps = Json::array(), sums = Json::array();
@@ -187,7 +183,8 @@ PortfolioTrees read_trees(const Json& json) {
   bool fits = read.columns.size() <= kMostColumns && steps.size() == trees.size() && trees.size() <= BoostedTrees::kMostTrees;
   for (const Json& borders : json.at("borders")) {
     std::vector<float>& own = read.trees.borders.emplace_back();
-    std::ranges::transform(borders, std::back_inserter(own), [&](const Json& border) { return kept_border(number(border)); });
+    std::ranges::transform(borders, std::back_inserter(own),
+                           [&](const Json& border) { return static_cast<float>(BoostedTrees::kept_border(number(border))); });
     fits = fits && own.size() <= BoostedTrees::kMostBorders && std::ranges::adjacent_find(own, std::greater_equal()) == own.end();
   }
   fits = fits && read.columns.size() == read.trees.borders.size();
