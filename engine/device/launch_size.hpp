@@ -36,10 +36,10 @@ class LaunchSizes {
   /// Below 0 where an expression fails.
   static double blocks_of(const Pass& pass, RepeatedExpressions& expressions);
 
-  const KernelSpec& spec_;
-  /// At the problem, of which so many times as much has so many times as many pieces, but for rounding.
+  /// `pieces`: of the pass at the problem.
   [[nodiscard]] double padding_of(const Pass& pass, double pieces, const Configuration& configuration);
 
+  const KernelSpec& spec_;
   std::optional<double> multiprocessors_;
   RepeatedExpressions here_, without_limit_;  ///< of a device with more multiprocessors than any launch has pieces of work for
   /// Of a device without limit, for each field of the problem that pieces depend on, with some and with twice as many times as much of it.
