@@ -12,15 +12,23 @@
 
 namespace hone {
 
+std::vector<std::pair<std::string_view, std::string_view>> named_values(std::string_view configuration) {
+  std::vector<std::pair<std::string_view, std::string_view>> all;
+  while (!configuration.empty()) {
+    const std::string_view one = configuration.substr(0, configuration.find(','));
+    configuration.remove_prefix(std::min(configuration.size(), one.size() + 1));
+    const std::size_t value = std::min(one.size(), one.find('=') + 1);  // npos + 1 is 0
+    all.emplace_back(one.substr(0, value == 0 ? 0 : value - 1), one.substr(value));
+  }
+  return all;
+}
+
 std::vector<MemberValues> values_of(std::span<const std::string_view> configurations) {
   std::map<std::string_view, std::uint32_t> words;
   std::vector<MemberValues> all;
-  for (std::string_view rest : configurations) {
+  for (const std::string_view configuration : configurations) {
     MemberValues& values = all.emplace_back();
-    while (!rest.empty()) {
-      std::string_view text = rest.substr(0, rest.find(','));
-      rest.remove_prefix(std::min(rest.size(), text.size() + 1));
-      text.remove_prefix(std::min(text.size(), text.find('=') + 1));  // npos + 1 is 0
+    for (const auto& [name, text] : named_values(configuration)) {
       double number = 0.0;
       const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
       const bool is_number = error == std::errc() && end == text.data() + text.size() && number > 0.0 && std::isfinite(number);

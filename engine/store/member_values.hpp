@@ -4,11 +4,15 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace hone {
 
-/// The values of a configuration, "bm=64,async=true", in its order.
+/// The values of a configuration, "bm=64,async=true", each with its name, in its order. Without a sign all is the value.
+std::vector<std::pair<std::string_view, std::string_view>> named_values(std::string_view configuration);
+
+/// The same, for comparisons.
 struct MemberValues {
   std::vector<std::uint32_t> words;  ///< the same number where configurations have the same text
   std::vector<double> logarithms;    ///< to the base 2; not a number for what is no number above 0

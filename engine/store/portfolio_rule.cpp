@@ -20,7 +20,6 @@ namespace {
 
 constexpr double kUnknown = 0.5;             // logarithm of the slowdown of a member far from where it was measured: no choice
 constexpr double kCaution = 0.6;             // of the doubt, added to what is expected: between equals what is known better is chosen
-constexpr int kAlignments = 5;               // factors of two that matter
 constexpr double kLeastDeviation = 0.01;     // no rule is surer than measurements are
 constexpr double kPriorDeviation = 0.15;     // of a process that nothing is known of,
 constexpr double kPriorWeight = 4.0;         // as if so many predictions had been that far off
@@ -182,11 +181,7 @@ PortfolioRule::Row PortfolioRule::coordinates(const Shape& shape) const {
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     const std::int64_t extent = shape[axes_[i]].second;
     at.push_back(logarithm(static_cast<double>(std::max<std::int64_t>(1, extent))) / (kLn2 * settings_.reach[i]));
-    int factors = 0;
-    while (factors < kAlignments && extent % (std::int64_t{2} << factors) == 0) {
-      ++factors;
-    }
-    at.push_back(settings_.alignment * factors / kAlignments);
+    at.push_back(settings_.alignment * factors_of_two(extent) / kMostFactorsOfTwo);
   }
   at.push_back(0.0);  // on the portfolio's product
   return at;

@@ -8,13 +8,13 @@
 #include <utility>
 
 #include "engine/store/logarithm.hpp"
+#include "engine/store/member_values.hpp"
 #include "engine/store/portfolio.hpp"
 
 namespace hone {
 namespace {
 
 constexpr float kAbsent = -2.0F;            // of values that another kernel's members have
-constexpr int kAlignments = 5;              // factors of two that matter
 constexpr double kMostPadding = 4.0;        // beyond it all is outside
 constexpr std::size_t kLeastSamples = 600;  // fewer say too little,
 constexpr std::size_t kSamplesOfTree = 16;  // and for each so many there is a tree
@@ -23,17 +23,6 @@ constexpr double kForgiveness = 4.0;  // how quickly what a member takes counts 
 
 // No field and no kernel has such a name.
 constexpr std::string_view kBlocks = "#blocks", kTail = "#tail", kPadding = "#padding", kOfKernel = ":";
-
-/// Calls visit(name, text of its value) for each value of a configuration, "bm=64,async=true".
-template <class Visit>
-void for_values(std::string_view configuration, Visit visit) {
-  while (!configuration.empty()) {
-    const std::string_view one = configuration.substr(0, configuration.find(','));
-    configuration.remove_prefix(std::min(configuration.size(), one.size() + 1));
-    const std::size_t sign = std::min(one.find('='), one.size());
-    visit(one.substr(0, sign), one.substr(std::min(one.size(), sign + 1)));
-  }
-}
 
 /// Nothing for a word.
 std::optional<float> number_of(std::string_view text) {
@@ -50,14 +39,6 @@ std::pair<std::string, float> feature_of(std::string_view kernel, std::string_vi
   const std::optional<float> number = number_of(text);
   std::string column = std::string(kernel) + "." + std::string(name);
   return number ? std::pair(std::move(column), *number) : std::pair(column + "=" + std::string(text), 1.0F);
-}
-
-float factors_of_two(std::int64_t extent) {
-  int factors = 0;
-  while (factors < kAlignments && extent % (std::int64_t{2} << factors) == 0) {
-    ++factors;
-  }
-  return static_cast<float>(factors);
 }
 
 /// In steps, so that the last digits of a logarithm, which hosts compute each in its own way, decide nothing.
@@ -88,8 +69,9 @@ std::vector<std::string> columns_of(const Portfolio& portfolio) {
   }
   for (const PortfolioMember& member : portfolio.members) {
     add(member.kernel + std::string(kOfKernel));
-    for_values(member.configuration,
-               [&](std::string_view name, std::string_view text) { add(feature_of(member.kernel, name, text).first); });
+    for (const auto& [name, text] : named_values(member.configuration)) {
+      add(feature_of(member.kernel, name, text).first);
+    }
   }
   return columns;
 }
@@ -108,12 +90,12 @@ std::optional<std::vector<float>> PortfolioTrees::row_of(const PortfolioMember& 
   }
   std::vector<float> row(columns.size(), kAbsent);
   row[static_cast<std::size_t>(kernel - columns.begin())] = 1.0F;
-  for_values(member.configuration, [&](std::string_view name, std::string_view text) {
+  for (const auto& [name, text] : named_values(member.configuration)) {
     const auto [column, value] = feature_of(member.kernel, name, text);
     if (const auto at = std::ranges::find(columns, column); at != columns.end()) {
       row[static_cast<std::size_t>(at - columns.begin())] = value;
     }
-  });
+  }
   return row;
 }
 
@@ -124,7 +106,7 @@ std::vector<float> PortfolioTrees::features_of(const Shape& shape) const {
     const std::string_view axis = std::string_view(columns[i]).substr(0, columns[i].size() - (is_alignment ? 1 : 0));
     const auto field = std::ranges::find(shape, axis, &Shape::value_type::first);
     const std::int64_t extent = field == shape.end() ? 1 : field->second;
-    features.push_back(is_alignment ? factors_of_two(extent) : extent_of(extent));
+    features.push_back(is_alignment ? static_cast<float>(factors_of_two(extent)) : extent_of(extent));
   }
   return features;
 }

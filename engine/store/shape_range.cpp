@@ -291,4 +291,12 @@ Shape draw(const ShapeRange& range, std::uint64_t index) {
   return shape;
 }
 
+int factors_of_two(std::int64_t extent) {
+  int factors = 0;
+  while (factors < kMostFactorsOfTwo && extent % (std::int64_t{2} << factors) == 0) {
+    ++factors;
+  }
+  return factors;
+}
+
 }  // namespace hone

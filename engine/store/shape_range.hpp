@@ -33,6 +33,10 @@ struct RangeAxis {
 };
 
 /// Every field of the Problem, in the kernel's order.
+/// How many factors of two an extent has, up to so many as matter for accesses and lines.
+inline constexpr int kMostFactorsOfTwo = 5;
+int factors_of_two(std::int64_t extent);
+
 struct ShapeRange {
   std::vector<RangeAxis> axes;
   friend bool operator==(const ShapeRange&, const ShapeRange&) = default;
