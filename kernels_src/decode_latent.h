@@ -22,7 +22,7 @@ constexpr long shortest(Problem p) { return p.longest - (p.longest - p.queries) 
 /// Keys of a part: whole steps.
 HONE_BOTH constexpr long part_keys(Problem p, const Config& c) {
   if (c.split > 0) return round_up(ceil_div(p.longest, (long)c.split), (long)c.bn);
-  return keys_by_shape(p.longest, p.sequences * tiles_of_sequence(p, c), kMultiprocessors * residency_of(c) * c.rounds, c.bn);
+  return keys_by_shape(p.longest, p.sequences * tiles_of_sequence(p, c), kMultiprocessors * residency_of(c) * c.waves, c.bn);
 }
 HONE_BOTH constexpr long parts_of(Problem p, const Config& c) {
   return c.split > 0 ? c.split : ceil_div((int)p.longest, (int)part_keys(p, c));

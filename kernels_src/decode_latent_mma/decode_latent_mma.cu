@@ -23,7 +23,7 @@ struct Config {
   TUNE(2, 3, 4) int stages = 2;  // steps in shared memory
   TUNE(0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128)
   int split = 0;                 // parts of the longest sequence: more blocks, and a second pass; 0: by the shape
-  TUNE(1, 2, 4) int rounds = 1;  // by the shape: blocks that each place for one gets, one after another
+  TUNE(1, 2, 4) int waves = 1;   // by the shape: so many waves of blocks, each with a part
   TUNE(1, 2) int residency = 1;  // blocks on a multiprocessor, for which registers are left
 };
 
@@ -50,7 +50,7 @@ constexpr bool valid(Problem p, Config c, Device d) {
   if (c.bn % (c.warps * 8) != 0) return false;                                   // keys of a warp
   if (c.residency * threads_of(c) > d.threads_per_multiprocessor) return false;  // the device's limit
   if (shared_bytes(p, c) > d.shared_memory_per_block) return false;              // the device's limit
-  if (c.split > 0 && c.rounds > 1) return false;                                 // duplicate
+  if (c.split > 0 && c.waves > 1) return false;                                  // duplicate
   return c.split == 0 || (c.split - 1) * part_keys(p, c) < p.longest;            // a part without keys
 }
 
@@ -60,7 +60,7 @@ constexpr bool likely(Problem p, Config c, Device d) {
   if (c.wm / 16 * (p.latent / c.warps / 2 + c.bn / c.warps / 2) > 150) return false;                 // spills
   if (c.residency * (shared_bytes(p, c) + 1024) > d.shared_memory_per_multiprocessor) return false;  // so many do not fit
   if (c.residency * threads_of(c) * 128 > d.registers_per_multiprocessor) return false;              // spills
-  if (c.rounds > 1 && parts_of(p, c) == 1) return false;                                             // as with one round
+  if (c.waves > 1 && parts_of(p, c) == 1) return false;                                              // as with one wave
   const long blocks = p.sequences * tiles_of_sequence(p, c) * c.split;
   if (c.split > 1 && blocks > 8 * d.multiprocessors) return false;  // more blocks gain nothing, and partial results cost time
   return c.split == 0 || c.split * 8 >= 64 || blocks * 2 > d.multiprocessors || part_keys(p, c) < 256;  // half of the device would be idle

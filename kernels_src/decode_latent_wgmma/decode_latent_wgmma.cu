@@ -21,10 +21,10 @@ struct Config {
   TUNE(64, 128) int bn = 64;     // keys of a step
   TUNE(2, 3, 4) int stages = 2;  // steps in shared memory
   TUNE(0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128)
-  int split = 0;                 // parts of the longest sequence: more blocks, and a second pass; 0: by the shape
-  TUNE(1, 2, 4) int rounds = 1;  // by the shape: blocks that each place for one gets, one after another
-  TUNE(1, 2) int cluster = 1;    // blocks with the same keys and neighbouring rows: each loads a part of each step for both (multicast)
-  TUNE(-1, 8) int lazy = -1;     // sums are rescaled where scores exceed the largest before by more than this power of two; -1: always
+  int split = 0;                // parts of the longest sequence: more blocks, and a second pass; 0: by the shape
+  TUNE(1, 2, 4) int waves = 1;  // by the shape: so many waves of blocks, each with a part
+  TUNE(1, 2) int cluster = 1;   // blocks with the same keys and neighbouring rows: each loads a part of each step for both (multicast)
+  TUNE(-1, 8) int lazy = -1;    // sums are rescaled where scores exceed the largest before by more than this power of two; -1: always
 };
 constexpr int kRows = 64, kThreads = 3 * 128;  // of a block
 HONE_BOTH constexpr long rows_of_block(const Config&) { return kRows; }
@@ -62,7 +62,7 @@ constexpr bool valid(Problem p, Config c, Device d) {
   if (p.latent % 128 != 0 || p.rope % kPanel != 0) return false;       // whole panels for each warpgroup
   if (p.latent / 4 + c.bn / 2 + c.bn / 2 + 24 > 232) return false;     // sums, scores and two steps' weights must be in registers
   if (shared_bytes(p, c) > d.shared_memory_per_block) return false;    // the device's limit
-  if (c.split > 0 && c.rounds > 1) return false;                       // duplicate
+  if (c.split > 0 && c.waves > 1) return false;                        // duplicate
   if (lines_of_copy(p, c) % 8 != 0) return false;                      // eight lines are swizzled together
   if (cache_pages(p) * p.page > kCacheLines) return false;             // coordinates have 32 bits
   return c.split == 0 || (c.split - 1) * part_keys(p, c) < p.longest;  // a part without keys
@@ -71,7 +71,7 @@ constexpr bool valid(Problem p, Config c, Device d) {
 template <class T>
 constexpr bool likely(Problem p, Config c, Device d) {
   if (c.cluster > 1 && tiles_of_sequence(p, c) * kRows >= rows_of_sequence(p) + kRows) return false;  // a block without rows
-  if (c.rounds > 1 && parts_of(p, c) == 1) return false;                                              // as with one round
+  if (c.waves > 1 && parts_of(p, c) == 1) return false;                                               // as with one wave
   const long blocks = p.sequences * tiles_of_sequence(p, c) * c.split;
   if (c.split > 1 && blocks > 8 * d.multiprocessors) return false;  // more blocks gain nothing, and partial results cost time
   return c.split == 0 || c.split * 8 >= 64 || blocks * 2 > d.multiprocessors || part_keys(p, c) < 256;  // half of the device would be idle

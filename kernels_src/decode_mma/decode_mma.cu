@@ -24,7 +24,7 @@ struct Config {
   TUNE(2, 3, 4, 6, 8) int stages = 3;  // steps of a warp in shared memory
   TUNE(0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 33, 48, 64, 66, 96, 128)
   int split = 0;                           // parts of the longest sequence: more blocks, and a second pass; 0: by the shape
-  TUNE(1, 2, 4) int rounds = 1;            // by the shape: blocks that each place for one gets, one after another
+  TUNE(1, 2, 4) int waves = 1;             // by the shape: so many waves of blocks, each with a part
   TUNE(false, true) bool cluster = false;  // the parts are a cluster of blocks, which add them up without a second pass (Hopper)
   TUNE(false, true) bool held = false;     // q stays in registers, not in shared memory
   TUNE(1, 2, 3, 4, 6) int residency = 2;   // blocks on a multiprocessor, for which registers are left: some begin while others load
@@ -47,7 +47,7 @@ HONE_BOTH constexpr long row_tiles(Problem p, const Config& c) { return ceil_div
 /// Keys of a part: whole steps.
 HONE_BOTH constexpr long part_keys(Problem p, const Config& c) {
   if (c.split > 0) return round_up(ceil_div(p.longest, (long)c.split), (long)c.bn);
-  return keys_by_shape(p.longest, p.sequences * p.heads * row_tiles(p, c), kMultiprocessors * c.residency * c.rounds, c.warps * c.bn);
+  return keys_by_shape(p.longest, p.sequences * p.heads * row_tiles(p, c), kMultiprocessors * c.residency * c.waves, c.warps * c.bn);
 }
 HONE_BOTH constexpr long parts_of(Problem p, const Config& c) {
   return c.split > 0 ? c.split : ceil_div((int)p.longest, (int)part_keys(p, c));
@@ -64,7 +64,7 @@ constexpr bool valid(Problem p, Config c, Device d) {
   if (p.page < p.longest && p.page % c.bn != 0) return false;                    // the keys of a step lie in one page
   if (c.residency * threads_of(c) > d.threads_per_multiprocessor) return false;  // the device's limit
   if (shared_bytes(p, c, sizeof(KV)) > d.shared_memory_per_block) return false;  // the device's limit
-  if (c.split > 0 && c.rounds > 1) return false;                                 // duplicate
+  if (c.split > 0 && c.waves > 1) return false;                                  // duplicate
   if (c.cluster && d.compute_capability < 90) return false;                      // clusters
   if (c.cluster && (c.split < 2 || c.split > 16 || (c.split & (c.split - 1)) != 0)) return false;  // the largest one there is
   return c.split == 0 || (c.split - 1) * part_keys(p, c) < p.longest;                              // a part without keys
@@ -77,7 +77,7 @@ constexpr bool likely(Problem p, Config c, Device d) {
   if (c.residency * (shared_bytes(p, c, sizeof(KV)) + 1024) > d.shared_memory_per_multiprocessor) return false;  // so many do not fit
   if (c.residency * threads_of(c) * 152 > d.registers_per_multiprocessor) return false;  // spills: a thread needs more
   if (c.residency * shared_bytes(p, c, sizeof(KV)) < 40 << 10) return false;             // too little is on its way
-  if (c.rounds > 1 && parts_of(p, c) == 1) return false;                                 // as with one round
+  if (c.waves > 1 && parts_of(p, c) == 1) return false;                                  // as with one wave
   const long blocks = p.sequences * p.heads * row_tiles(p, c) * c.split;
   // More blocks gain nothing, and partial results cost time; where they need not go through memory, short blocks make a short end.
   if (c.split > 1 && blocks > (c.cluster ? 40 : 16) * d.multiprocessors) return false;
