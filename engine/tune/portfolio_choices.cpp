@@ -40,10 +40,13 @@ PlannedSurvey PortfolioChoices::at(const PortfolioTable::Row& row, std::size_t p
   }
   const std::string shape = text(row.shape);
   std::vector<PortfolioMember> choices;
+  const auto is_timed = [&](const PortfolioMember& member) {
+    const std::optional<std::size_t> column = table_.find_column(member);
+    return column && row.slowdowns.contains(*column);
+  };
   for (const Opinion& opinion : rule.rank_without(point, proposals_.launches(so_far.members, *problem))) {
     const PortfolioMember& member = so_far.members[opinion.member];
-    const std::optional<std::size_t> column = table_.find_column(member);
-    if ((column && row.slowdowns.contains(*column)) || choices.size() == std::min(kMostChoices, most - 1)) {
+    if (is_timed(member) || choices.size() == std::min(kMostChoices, most - 1)) {
       break;  // the others would not be chosen
     }
     if (proposals_.legal(member, *problem) && proposed_[{member, shape}] < kMostPlanned) {
@@ -54,6 +57,10 @@ PlannedSurvey PortfolioChoices::at(const PortfolioTable::Row& row, std::size_t p
   const std::optional<PortfolioMember> beside = choices.empty() ? std::nullopt : fastest(row, *problem);
   if (beside) {
     choices.insert(choices.begin(), *beside);
+  }
+  const std::optional<PortfolioMember> standard = choices.empty() ? std::nullopt : proposals_.standard(*problem);
+  if (standard && choices.size() < most && !is_timed(*standard) && std::ranges::find(choices, *standard) == choices.end()) {
+    choices.push_back(*standard);
   }
   for (const PortfolioMember& member : choices) {
     plan.first[member.kernel].push_back(proposals_.legal(member, *problem).value());

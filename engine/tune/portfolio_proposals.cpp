@@ -34,6 +34,19 @@ std::optional<Configuration> PortfolioProposals::legal(const PortfolioMember& me
   return valid ? std::optional(*configuration) : std::nullopt;
 }
 
+std::optional<PortfolioMember> PortfolioProposals::standard(const Problem& problem) const {
+  for (const KernelSpec* const spec : request_.operation->implementations) {
+    const Result<Problem> own = problem_for(*spec, problem);
+    const Result<Configuration> configuration =
+        own ? default_for(*spec, *own, request_.common.device.info) : Result<Configuration>(own.error());
+    if (configuration) {
+      PortfolioMember member{spec->name, text(spec->parameters, *configuration)};
+      return table_.is_hopeless(member) ? std::nullopt : std::optional(std::move(member));
+    }
+  }
+  return std::nullopt;
+}
+
 MemberLaunches PortfolioProposals::launches(std::span<const PortfolioMember> members, const Problem& problem) const {
   std::vector<Implementation> able;
   for (const KernelSpec* const spec : request_.operation->implementations) {
@@ -55,6 +68,9 @@ PortfolioProposals::First PortfolioProposals::at(const Shape& shape, const Probl
       ++taken;
     }
   };
+  if (const std::optional<PortfolioMember> one = most_members > 0 ? standard(problem) : std::nullopt) {
+    add(one->kernel, legal(*one, problem));
+  }
   const std::size_t most_new = !request_.common.transfer ? 0 : table_.columns().empty() ? most : most / kNewShare;
   for (const auto& [kernel, configuration] : new_here(problem, most_new)) {
     add(kernel, configuration);

@@ -32,14 +32,18 @@ class PortfolioProposals {
   PortfolioProposals(const PortfolioRequest& request, const PortfolioTable& table, const PortfolioShapes& shapes)
       : request_(request), table_(table), shapes_(shapes) {}
 
-  /// At most `most` configurations: what came with Hone, of whichever product, as long as that is new here; the members of the portfolio as
-  /// it is, up to `most_members` in all; without those, what was tried nowhere near it and is expected to be fast
+  /// At most `most` configurations: the default, unless this is for a session, which begins with it (no `most_members`); what came with
+  /// Hone, of whichever product, as long as that is new here; the members of the portfolio as it is, up to `most_members` in all; without
+  /// those, what was tried nowhere near it and is expected to be fast
   /// (PortfolioTable::untried); and what was fast near it, each followed by what could not be tried where it won. Where little of that is
   /// legal, as with extents that no vector divides, also the legal configurations nearest to the rest. `so_far` has no points before
   /// anything was measured, and then there is no rule.
   [[nodiscard]] First at(const Shape& shape, const Problem& problem, const Portfolio& so_far, const PortfolioRule* rule, std::size_t most,
                          std::size_t most_members) const;
 
+  /// What serves the problem where nothing is known of it, of the first kernel that has a legal configuration: timed at every surveyed
+  /// shape, so that a portfolio does not choose what is slower. Nothing where that is hopeless.
+  [[nodiscard]] std::optional<PortfolioMember> standard(const Problem& problem) const;
   /// Of the operation; null for what is not one of its kernels.
   [[nodiscard]] const KernelSpec* kernel_named(const std::string& kernel) const;
   /// The configuration, where it is legal for the problem.

@@ -19,6 +19,7 @@ constexpr double kFailed = 8.0;      // times the best
 constexpr double kUncovered = 1.5;   // logarithm of the slowdown where no member was measured
 constexpr double kGain = 0.00005;    // of the mean logarithm: what a member must bring, at the few shapes where most were timed
 constexpr double kContender = 1.15;  // times the best: what is slower everywhere is no member
+constexpr std::size_t kEnough = 8;   // shapes at which what is a contender nowhere was measured, to say that it is hopeless
 constexpr std::size_t kRare = 256;   // one in so many shapes: of what was timed at fewer no rule can tell where it is fast
 constexpr double kTie = 1e-9;
 
@@ -212,6 +213,21 @@ std::vector<std::optional<Shape>> PortfolioTable::fastest_at() const {
     }
   }
   return shapes;
+}
+
+bool PortfolioTable::is_hopeless(const PortfolioMember& member) const {
+  const std::optional<std::size_t> column = find_column(member);
+  std::size_t measured = 0;
+  for (const Row& row : rows_) {
+    const auto cell = column ? row.slowdowns.find(*column) : row.slowdowns.end();
+    if (cell != row.slowdowns.end()) {
+      if (cell->second <= kContender) {
+        return false;
+      }
+      ++measured;
+    }
+  }
+  return measured >= kEnough;
 }
 
 std::vector<std::size_t> PortfolioTable::choose(const std::vector<Row>& all, std::size_t most) const {

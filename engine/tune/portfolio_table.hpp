@@ -54,6 +54,8 @@ class PortfolioTable {
   [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
   /// By column: the shape at which it was nearest to the best, the first such one; nothing where it was nowhere right, or nowhere near.
   [[nodiscard]] std::vector<std::optional<Shape>> fastest_at() const;
+  /// Whether it was measured at enough shapes to say that it is nowhere as fast as a member must be somewhere.
+  [[nodiscard]] bool is_hopeless(const PortfolioMember& member) const;
   /// Nothing for what was never measured.
   [[nodiscard]] std::optional<std::size_t> find_column(const PortfolioMember& member) const;
   /// Whether it did something wrong at some shape.

@@ -23,11 +23,11 @@ class Chosen : public test::CopyRange {
     measure(320, 4, 8.0);
   }
 
-  [[nodiscard]] Portfolio so_far() const {
+  [[nodiscard]] Portfolio so_far(std::size_t members = 2) const {
     Portfolio about;
     about.range = request.range;
     about.rule.reach = {RuleSettings::kUsualReach};
-    return table.portfolio_as_set(about, 2);
+    return table.portfolio_as_set(about, members);
   }
   std::optional<PlannedSurvey> next(std::size_t most = 28) {
     const Portfolio known = so_far();
@@ -117,6 +117,27 @@ TEST_CASE("a choice is timed beside the fastest that is known, be it no member")
   const auto timed = chosen.time_all({{1, 10.0}, {2, 9.0}, {4, 8.0}});
   REQUIRE(timed.contains(192));
   CHECK(timed.at(192) == std::set<std::int64_t>{2, 4});
+}
+
+TEST_CASE("a choice is timed beside the default, where that was not and there is room") {
+  for (const auto& [most, expected] : std::map<std::size_t, std::set<std::int64_t>>{{2, {2, 4}}, {28, {1, 2, 4}}}) {
+    INFO(most);
+    Chosen chosen;
+    for (std::int64_t n = 64; n <= 768; n += 64) {
+      chosen.measure(n, 4, 5.0);
+    }
+    chosen.measure(832, 2, 9.0);
+    const Portfolio known = chosen.so_far(1);
+    REQUIRE(known.members.front().configuration == "wide=4,block=32");
+    const auto plan = chosen.choices.next(known, PortfolioRule(known), most, kSessionSeconds);
+    REQUIRE(plan);
+    CHECK(plan->shape.front().second == 832);
+    std::set<std::int64_t> widths;
+    for (const Configuration& configuration : plan->first.at("copy")) {
+      widths.insert(configuration.values.front().integer());
+    }
+    CHECK(widths == expected);
+  }
 }
 
 TEST_CASE("a choice needs room for what it is timed beside") {

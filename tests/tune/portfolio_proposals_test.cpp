@@ -45,7 +45,25 @@ TEST_CASE("what was tried somewhere is proposed for what it took, and no more fo
   range.measure(128, 4, 9.0);
   const auto found = proposed(range, 132, 28).at("copy");
   REQUIRE(found.size() >= 2);
-  CHECK(found.front() == wide(4));
+  CHECK(found[1] == wide(4));  // after the default
+}
+
+TEST_CASE("a survey times the default before all others, however slow it was") {
+  test::CopyRange range;
+  range.measure(128, 2, 1.0);
+  range.measure(128, 4, 1.0);
+  CHECK(proposed(range, 132, 2, 2).at("copy").front() == wide(1));
+  CHECK(proposed(range, 132, 1, 0).at("copy").front() != wide(1));  // a session begins with it
+}
+
+TEST_CASE("a default that was measured at many shapes and is nowhere near the best is timed no more") {
+  test::CopyRange range;
+  for (std::int64_t n = 64; n <= 768; n += 64) {
+    range.measure(n, 4, 5.0);
+  }
+  CHECK(proposed(range, 132, 1, 1).at("copy").front() == wide(1));  // at 63 it was the best
+  range.measure(63, 2, 5.0);
+  CHECK(proposed(range, 132, 1, 1).at("copy").front() == wide(4));
 }
 
 TEST_CASE("a session begins with a few that nobody has tried near it, unlike each other, and a survey does not") {
