@@ -167,22 +167,37 @@ double BoostedTrees::kept_border(double border) {
   return std::round(border * kUnit) / kUnit;
 }
 
-double BoostedTrees::expect(std::span<const float> row) const {
-  std::vector<std::uint8_t> bins;
-  bins.reserve(row.size());
-  for (std::size_t feature = 0; feature < row.size(); ++feature) {
-    bins.push_back(bin_of(borders[feature], row[feature]));
-  }
-  double sum = base;
+std::uint8_t BoostedTrees::bin_of(std::size_t feature, float value) const { return hone::bin_of(borders[feature], value); }
+
+std::vector<double> BoostedTrees::expect(const std::vector<std::span<const std::uint8_t>>& bins, std::size_t rows) const {
+  std::vector<double> sums(rows, base);
+  std::vector<std::uint8_t> places(rows);
   for (const Tree& tree : trees) {
-    std::size_t place = 0;
+    std::ranges::fill(places, std::uint8_t{0});
     for (std::size_t level = 0; level < kDepth; ++level) {
-      const Question& question = tree.questions[level];
-      place |= static_cast<std::size_t>(bins[question.feature] > question.border) << level;
+      const std::uint8_t* const asked = bins[tree.questions[level].feature].data();
+      const auto border = static_cast<std::uint8_t>(tree.questions[level].border);
+      for (std::size_t row = 0; row < rows; ++row) {
+        places[row] = static_cast<std::uint8_t>(places[row] | static_cast<std::uint8_t>(asked[row] > border) << level);
+      }
     }
-    sum += tree.step * tree.leaves[place];
+    std::array<double, kLeaves> leaves{};
+    std::ranges::transform(tree.leaves, leaves.begin(), [&](int leaf) { return tree.step * leaf; });
+    for (std::size_t row = 0; row < rows; ++row) {
+      sums[row] += leaves[places[row]];
+    }
   }
-  return sum;
+  return sums;
+}
+
+double BoostedTrees::expect(std::span<const float> row) const {
+  std::vector<std::uint8_t> of_row(row.size());
+  std::vector<std::span<const std::uint8_t>> bins;
+  for (std::size_t feature = 0; feature < row.size(); ++feature) {
+    of_row[feature] = bin_of(feature, row[feature]);
+    bins.emplace_back(&of_row[feature], 1);
+  }
+  return expect(bins, 1).front();
 }
 
 BoostedTrees fit_boosted_trees(const TreeSamples& samples, std::size_t trees) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -34,7 +35,11 @@ struct BoostedTrees {
   double base = 0.0;                        ///< what is expected before any tree
   std::vector<Tree> trees;
 
-  /// What they expect of a row with as many features as there are lists of borders.
+  /// How many of a feature's borders a value is above: all that trees ask of it.
+  [[nodiscard]] std::uint8_t bin_of(std::size_t feature, float value) const;
+  /// What they expect of so many rows. `bins`: of each feature, those of all rows.
+  [[nodiscard]] std::vector<double> expect(const std::vector<std::span<const std::uint8_t>>& bins, std::size_t rows) const;
+  /// Of a row with as many features as there are lists of borders.
   [[nodiscard]] double expect(std::span<const float> row) const;
 
   friend bool operator==(const BoostedTrees&, const BoostedTrees&) = default;

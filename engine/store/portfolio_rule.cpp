@@ -78,14 +78,15 @@ PortfolioRule::Launch PortfolioRule::kept(const LaunchSize& launch) {
   return {blocks_logarithm(blocks_level(launch.blocks)), level_tail(tail_level(launch.tail))};
 }
 
-PortfolioRule::PortfolioRule(const Portfolio& portfolio) : settings_(portfolio.rule), trees_(portfolio.trees) {
-  tree_rows_.resize(trees_ ? portfolio.members.size() : 0);
-  for (const PortfolioPoint& point : portfolio.points) {
-    for (const PortfolioCell& cell : point.elsewhere || !trees_ ? std::vector<PortfolioCell>() : point.cells) {
-      if (std::optional<std::vector<float>>& row = tree_rows_[cell.member]; !row) {
-        row = trees_->row_of(portfolio.members[cell.member]);
+PortfolioRule::PortfolioRule(const Portfolio& portfolio) : settings_(portfolio.rule) {
+  if (portfolio.trees) {
+    std::vector<bool> is_own(portfolio.members.size());
+    for (const PortfolioPoint& point : portfolio.points) {
+      for (const PortfolioCell& cell : point.elsewhere ? std::vector<PortfolioCell>() : point.cells) {
+        is_own[cell.member] = true;
       }
     }
+    trees_.emplace(*portfolio.trees, portfolio.members, is_own);
   }
   for (std::size_t i = 0; i < portfolio.range.axes.size(); ++i) {
     if (portfolio.range.axes[i].varies()) {
@@ -493,11 +494,10 @@ std::vector<Opinion> PortfolioRule::rank(const Shape& shape, const MemberLaunche
 
 PortfolioRule::Second PortfolioRule::second_opinions(const Shape& shape, const MemberLaunches& launches,
                                                      const std::vector<bool>& is_known) const {
-  Second all(tree_rows_.size());
-  const std::vector<float> of_shape = trees_ ? trees_->features_of(shape) : std::vector<float>();
-  for (std::size_t member = 0; member < std::min(all.size(), launches.size()); ++member) {
-    if (is_known[member] && tree_rows_[member] && launches[member]) {
-      all[member] = trees_->expect(trees_->features(*tree_rows_[member], of_shape, *launches[member]));
+  Second all = trees_ ? trees_->expect(shape, launches) : Second();
+  for (std::size_t member = 0; member < all.size(); ++member) {
+    if (!is_known[member]) {
+      all[member].reset();
     }
   }
   return all;

@@ -113,9 +113,7 @@ class PortfolioRule {
 
   std::vector<std::size_t> axes_;  ///< of the shape, those that vary
   RuleSettings settings_;
-  std::optional<PortfolioTrees> trees_;
-  /// Of each member that was measured on the portfolio's product, the trees' features that no shape changes.
-  std::vector<std::optional<std::vector<float>>> tree_rows_;
+  std::optional<TreeMembers> trees_;      ///< asked of what was measured on the portfolio's product
   std::vector<bool> is_launch_known_;     ///< of each member: where it was measured, and with it all of its kernel
   std::vector<Row> unlike_;               ///< of each pair of members: how much they differ, see RuleSettings; infinite between kernels
   std::vector<Row> points_;               ///< coordinates

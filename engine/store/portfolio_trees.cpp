@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -18,7 +19,7 @@ constexpr float kAbsent = -2.0F;            // of values that another kernel's m
 constexpr double kMostPadding = 4.0;        // beyond it all is outside
 constexpr std::size_t kLeastSamples = 600;  // fewer say too little,
 constexpr std::size_t kSamplesOfTree = 16;  // and for each so many there is a tree
-constexpr std::size_t kLeastTrees = 50, kMostTrees = 256;
+constexpr std::size_t kLeastTrees = 50, kMostTrees = 768;
 constexpr double kForgiveness = 4.0;  // how quickly what a member takes counts less the further it is behind
 
 // No field and no kernel has such a name.
@@ -80,7 +81,11 @@ std::vector<std::string> columns_of(const Portfolio& portfolio) {
 
 bool PortfolioTrees::has_launch_columns() const {
   const auto blocks = std::ranges::find(columns, kBlocks);
-  return columns.end() - blocks >= 3 && blocks[1] == kTail && blocks[2] == kPadding;
+  return columns.end() - blocks >= static_cast<std::ptrdiff_t>(kOfLaunch) && blocks[1] == kTail && blocks[2] == kPadding;
+}
+
+std::size_t PortfolioTrees::changing() const {
+  return static_cast<std::size_t>(std::ranges::find(columns, kBlocks) - columns.begin()) + kOfLaunch;
 }
 
 std::optional<std::vector<float>> PortfolioTrees::row_of(const PortfolioMember& member) const {
@@ -111,12 +116,51 @@ std::vector<float> PortfolioTrees::features_of(const Shape& shape) const {
   return features;
 }
 
+std::array<float, PortfolioTrees::kOfLaunch> PortfolioTrees::features_of(const LaunchSize& launch) {
+  return {static_cast<float>(logarithm(std::max(1.0, launch.blocks)) / kLn2), kept(launch.tail),
+          kept(std::min(kMostPadding, launch.padding))};
+}
+
 std::vector<float> PortfolioTrees::features(std::vector<float> row, const std::vector<float>& of_shape, const LaunchSize& launch) const {
-  const auto next = std::ranges::copy(of_shape, row.begin()).out;
-  next[0] = static_cast<float>(logarithm(std::max(1.0, launch.blocks)) / kLn2);
-  next[1] = kept(launch.tail);
-  next[2] = kept(std::min(kMostPadding, launch.padding));
+  std::ranges::copy(features_of(launch), std::ranges::copy(of_shape, row.begin()).out);
   return row;
+}
+
+TreeMembers::TreeMembers(PortfolioTrees trees, const std::vector<PortfolioMember>& members, const std::vector<bool>& is_asked)
+    : trees_(std::move(trees)), is_asked_(is_asked), bins_(trees_.columns.size()) {
+  for (std::size_t member = 0; member < members.size(); ++member) {
+    const std::optional<std::vector<float>> row = is_asked_[member] ? trees_.row_of(members[member]) : std::nullopt;
+    is_asked_[member] = row.has_value();
+    for (std::size_t column = trees_.changing(); column < bins_.size(); ++column) {
+      bins_[column].push_back(row ? trees_.trees.bin_of(column, (*row)[column]) : std::uint8_t{0});
+    }
+  }
+}
+
+std::vector<std::optional<double>> TreeMembers::expect(const Shape& shape, const std::vector<std::optional<LaunchSize>>& launches) const {
+  const std::size_t members = is_asked_.size(), changing = trees_.changing();
+  std::vector<std::vector<std::uint8_t>> here(changing, std::vector<std::uint8_t>(members));
+  const std::vector<float> of_shape = trees_.features_of(shape);
+  for (std::size_t column = 0; column < of_shape.size(); ++column) {
+    std::ranges::fill(here[column], trees_.trees.bin_of(column, of_shape[column]));
+  }
+  const auto is_known = [&](std::size_t member) { return is_asked_[member] && member < launches.size() && launches[member]; };
+  for (std::size_t member = 0; member < members; ++member) {
+    if (is_known(member)) {
+      const auto of_launch = PortfolioTrees::features_of(*launches[member]);
+      for (std::size_t i = 0; i < of_launch.size(); ++i) {
+        here[of_shape.size() + i][member] = trees_.trees.bin_of(of_shape.size() + i, of_launch[i]);
+      }
+    }
+  }
+  std::vector<std::span<const std::uint8_t>> bins(here.begin(), here.end());
+  bins.insert(bins.end(), bins_.begin() + static_cast<std::ptrdiff_t>(changing), bins_.end());
+  const std::vector<double> expected = trees_.trees.expect(bins, members);
+  std::vector<std::optional<double>> all(members);
+  for (std::size_t member = 0; member < members; ++member) {
+    all[member] = is_known(member) ? std::optional(expected[member]) : std::nullopt;
+  }
+  return all;
 }
 
 std::optional<PortfolioTrees> fit_trees(const Portfolio& portfolio) {

@@ -58,7 +58,7 @@ TEST_CASE("trees expect what members take, and few measurements, or none with a 
   const PortfolioTrees trees = fit_trees(portfolio).value();
   const auto expected = [&](std::size_t member, std::int64_t rows) {
     const auto of_shape = trees.features_of({{"rows", rows}, {"cols", 64}});
-    return trees.expect(trees.features(trees.row_of(portfolio.members[member]).value(), of_shape, {static_cast<double>(rows)}));
+    return trees.trees.expect(trees.features(trees.row_of(portfolio.members[member]).value(), of_shape, {static_cast<double>(rows)}));
   };
   for (const std::int64_t rows : {24, 1000}) {
     CHECK(expected(1, rows) < expected(0, rows) - 0.3);
