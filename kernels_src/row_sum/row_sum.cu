@@ -70,6 +70,7 @@ template <class T> constexpr bool likely(Problem p, Config c, Device d) {
   if (c.row_threads < c.block && p.cols / vec<T>(c) > 64 * c.row_threads) return false;  // all threads of a block should share such a long row
   const long per_step = (long)c.row_threads * c.cluster * vec<T>(c);  // elements of a row read by one load of every thread
   if (c.row_threads > 256 && per_step > p.cols) return false;        // some threads would have no element
+  if (c.row_threads > 32 && per_step >= 2 * p.cols && p.rows > 1024) return false;  // half of all threads would have none
   if (c.cluster > 1 && per_step > p.cols) return false;              // the same for a cluster
   if (c.in_flight > 4 && c.in_flight * per_step > 2 * p.cols) return false;  // loads that only pad
   if (c.split > 1 && c.split * c.in_flight * per_step > 2 * p.cols) return false;  // a slice is worth a block
