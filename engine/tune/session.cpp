@@ -115,6 +115,10 @@ Result<void> TuningSession::try_first() {
       }
     }
   }
+  if (request_.recorded == nullptr && spaces_.narrows()) {  // what is nearest to the default and likely, where that is not
+    const SearchSpace& likely = *spaces_.likely();
+    first.push_back(spaces_.to_legal(default_position(likely, default_configuration(likely.parameters()))));
+  }
   for (const Count position : first) {
     if (trials_left() > 0) {
       try_now(position);

@@ -2,11 +2,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <sstream>
 #include <vector>
 
 #include "tests/cli/command.hpp"
 #include "tests/cli/store_rows.hpp"
+#include "tests/twice_kernel.hpp"
 
 namespace hone::test {
 namespace {
@@ -129,6 +131,18 @@ TEST_CASE("however short the budget, nothing takes the place of what serves befo
     CHECK(report["default_us"] > 0.0);
     CHECK(of_kernel(report, untuned.json()["kernel"])["tuned"]["trials"] >= 1);
   }
+}
+
+TEST_CASE("what is likely and nearest to a default that is not is tried after it") {
+  const TemporaryDirectory directory;
+  const std::string file = directory / "twice.cu", store = directory / "S.db";
+  std::ofstream(file) << test::kTwice << "constexpr bool likely(Problem p, Config c, Device d) { return c.items == 4; }\n";
+  const Ended tuned = run({"tune", file, "--device", "cpu", "--budget", "2trials", "--store", store, "--json"});
+  REQUIRE_MESSAGE(tuned.exit == 0, tuned.err);
+  const nlohmann::json session = run({"sessions", "1", "--store", store, "--json"}).json();
+  REQUIRE(session["results"].size() == 2);
+  CHECK(session["results"][0]["config"] == nlohmann::json{{"block", 64}, {"items", 1}});
+  CHECK(session["results"][1]["config"] == nlohmann::json{{"block", 64}, {"items", 4}});
 }
 
 TEST_CASE("however short the budget, what the nearest record serves is tried and stands in the final round") {
