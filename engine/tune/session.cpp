@@ -115,7 +115,8 @@ Result<void> TuningSession::try_first() {
       }
     }
   }
-  if (request_.recorded == nullptr && spaces_.narrows()) {  // what is nearest to the default and likely, where that is not
+  if (request_.recorded == nullptr && request_.likely != Likely::kIgnore &&
+      spaces_.narrows()) {  // what is nearest to the default and likely, where that is not
     const SearchSpace& likely = *spaces_.likely();
     first.push_back(spaces_.to_legal(default_position(likely, default_configuration(likely.parameters()))));
   }

@@ -137,12 +137,19 @@ TEST_CASE("what is likely and nearest to a default that is not is tried after it
   const TemporaryDirectory directory;
   const std::string file = directory / "twice.cu", store = directory / "S.db";
   std::ofstream(file) << test::kTwice << "constexpr bool likely(Problem p, Config c, Device d) { return c.items == 4; }\n";
-  const Ended tuned = run({"tune", file, "--device", "cpu", "--budget", "2trials", "--store", store, "--json"});
-  REQUIRE_MESSAGE(tuned.exit == 0, tuned.err);
-  const nlohmann::json session = run({"sessions", "1", "--store", store, "--json"}).json();
-  REQUIRE(session["results"].size() == 2);
-  CHECK(session["results"][0]["config"] == nlohmann::json{{"block", 64}, {"items", 1}});
-  CHECK(session["results"][1]["config"] == nlohmann::json{{"block", 64}, {"items", 4}});
+  const auto second = [&](const Arguments& more) {
+    Arguments arguments{"tune", file, "--device", "cpu", "--budget", "2trials", "--strategy", "exhaustive", "--store", store, "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Ended tuned = run(arguments);
+    REQUIRE_MESSAGE(tuned.exit == 0, tuned.err);
+    const std::string id = std::to_string(tuned.json()["session"].get<int>());
+    const nlohmann::json session = run({"sessions", id, "--store", store, "--json"}).json();
+    REQUIRE(session["results"].size() == 2);
+    CHECK(session["results"][0]["config"] == nlohmann::json{{"block", 64}, {"items", 1}});
+    return session["results"][1]["config"];
+  };
+  CHECK(second({}) == nlohmann::json{{"block", 64}, {"items", 4}});
+  CHECK(second({"--likely", "ignore", "--no-transfer"}) == nlohmann::json{{"block", 32}, {"items", 1}});  // the first of all
 }
 
 TEST_CASE("however short the budget, what the nearest record serves is tried and stands in the final round") {
