@@ -36,12 +36,9 @@ std::optional<Configuration> PortfolioProposals::legal(const PortfolioMember& me
 
 std::optional<PortfolioMember> PortfolioProposals::standard(const Problem& problem) const {
   for (const KernelSpec* const spec : request_.operation->implementations) {
-    const Result<Problem> own = problem_for(*spec, problem);
-    const Result<Configuration> configuration =
-        own ? default_for(*spec, *own, request_.common.device.info) : Result<Configuration>(own.error());
-    if (configuration) {
-      PortfolioMember member{spec->name, text(spec->parameters, *configuration)};
-      return table_.is_hopeless(member) ? std::nullopt : std::optional(std::move(member));
+    if (problem_for(*spec, problem)) {
+      PortfolioMember member{spec->name, text(spec->parameters, default_configuration(*spec))};
+      return legal(member, problem) && !table_.is_hopeless(member) ? std::optional(std::move(member)) : std::nullopt;
     }
   }
   return std::nullopt;

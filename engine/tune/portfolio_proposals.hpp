@@ -41,8 +41,8 @@ class PortfolioProposals {
   [[nodiscard]] First at(const Shape& shape, const Problem& problem, const Portfolio& so_far, const PortfolioRule* rule, std::size_t most,
                          std::size_t most_members) const;
 
-  /// What serves the problem where nothing is known of it, of the first kernel that has a legal configuration: timed at every surveyed
-  /// shape, so that a portfolio does not choose what is slower. Nothing where that is hopeless.
+  /// The default of the first kernel that takes the problem, which serves where nothing is known: timed at every surveyed shape, so that a
+  /// portfolio does not choose what is slower. Nothing where it is not legal, or hopeless.
   [[nodiscard]] std::optional<PortfolioMember> standard(const Problem& problem) const;
   /// Of the operation; null for what is not one of its kernels.
   [[nodiscard]] const KernelSpec* kernel_named(const std::string& kernel) const;
