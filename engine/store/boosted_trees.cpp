@@ -1,16 +1,22 @@
 #include "engine/store/boosted_trees.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <system_error>
+#include <thread>
+
+#include "engine/base/cores.hpp"
 
 namespace hone {
 namespace {
 
-constexpr double kRate = 0.25;     // share of what is left over that a tree corrects
-constexpr double kPull = 1.0;      // towards 0, of a leaf, as weights count
-constexpr double kStepUnit = 1e5;  // steps have five digits behind the point
+constexpr double kRate = 0.25;                                   // share of what is left over that a tree corrects
+constexpr double kPull = 1.0;                                    // towards 0, of a leaf, as weights count
+constexpr double kStepUnit = 1e5;                                // steps have five digits behind the point
+constexpr std::size_t kWorthThreads = 100000, kMostThreads = 8;  // values; to start threads takes a tenth of a millisecond
 constexpr std::size_t kBins = BoostedTrees::kMostBorders + 1;
 
 /// Between neighbouring values, if there are few, else at even shares of the rows.
@@ -57,6 +63,7 @@ class Boosting {
  public:
   explicit Boosting(const TreeSamples& samples) : samples_(samples), left_(samples.targets), place_(samples.targets.size()) {
     const std::size_t rows = samples.targets.size();
+    threads_ = rows * samples.features < kWorthThreads ? 1 : std::min<std::size_t>(kMostThreads, usable_cores());
     bins_.resize(samples.features);
     for (std::size_t feature = 0; feature < samples.features; ++feature) {
       std::vector<float> values(rows);
@@ -82,6 +89,10 @@ class Boosting {
   void add_tree() {
     BoostedTrees::Tree tree;
     std::ranges::fill(place_, std::uint8_t{0});
+    weighted_.resize(left_.size());
+    for (std::size_t row = 0; row < left_.size(); ++row) {
+      weighted_[row] = {samples_.weights[row] * left_[row], samples_.weights[row]};
+    }
     for (std::size_t level = 0; level < BoostedTrees::kDepth; ++level) {
       tree.questions[level] = best_question(std::size_t{1} << level);
       const std::vector<std::uint8_t>& bins = bins_[tree.questions[level].feature];
@@ -91,8 +102,8 @@ class Boosting {
     }
     std::array<Sums, BoostedTrees::kLeaves> sums;
     for (std::size_t row = 0; row < place_.size(); ++row) {
-      sums[place_[row]].left += samples_.weights[row] * left_[row];
-      sums[place_[row]].weight += samples_.weights[row];
+      sums[place_[row]].left += weighted_[row].left;
+      sums[place_[row]].weight += weighted_[row].weight;
     }
     std::array<double, BoostedTrees::kLeaves> values{};
     double largest = 0.0;
@@ -116,45 +127,72 @@ class Boosting {
   }
 
  private:
-  /// That which explains most, asked of so many groups of rows at once; the first of several.
-  [[nodiscard]] BoostedTrees::Question best_question(std::size_t groups) const {
-    BoostedTrees::Question best;
-    double most = -1.0;
-    std::vector<std::array<Sums, kBins>> sums(groups);
-    for (std::size_t feature = 0; feature < bins_.size(); ++feature) {
-      const std::size_t borders = made_.borders[feature].size();
-      if (borders == 0) {
-        continue;
-      }
-      std::ranges::fill(sums, std::array<Sums, kBins>{});
-      for (std::size_t row = 0; row < place_.size(); ++row) {
-        Sums& own = sums[place_[row]][bins_[feature][row]];
-        own.left += samples_.weights[row] * left_[row];
-        own.weight += samples_.weights[row];
-      }
-      std::array<double, kBins> gains{};
-      for (const std::array<Sums, kBins>& group : sums) {
-        const Sums all = std::accumulate(group.begin(), group.end(), Sums(), [](Sums sum, const Sums& bin) {
-          return Sums{sum.left + bin.left, sum.weight + bin.weight};
-        });
-        Sums below;
-        for (std::size_t border = 0; border < borders; ++border) {
-          below = {below.left + group[border].left, below.weight + group[border].weight};
-          gains[border] += below.gain() + Sums{all.left - below.left, all.weight - below.weight}.gain();
-        }
-      }
+  struct Best {
+    double gain = -1.0;
+    BoostedTrees::Question question;
+  };
+  using GroupSums = std::vector<std::array<Sums, kBins>>;
+
+  /// Of those about one feature. `sums`: of so many groups of rows, to be used.
+  [[nodiscard]] Best best_about(std::size_t feature, GroupSums& sums) const {
+    Best best;
+    const std::size_t borders = made_.borders[feature].size();
+    if (borders == 0) {
+      return best;
+    }
+    std::ranges::fill(sums, std::array<Sums, kBins>{});
+    const std::vector<std::uint8_t>& bins = bins_[feature];
+    for (std::size_t row = 0; row < place_.size(); ++row) {
+      Sums& own = sums[place_[row]][bins[row]];
+      own.left += weighted_[row].left;
+      own.weight += weighted_[row].weight;
+    }
+    std::array<double, kBins> gains{};
+    for (const std::array<Sums, kBins>& group : sums) {
+      const Sums all = std::accumulate(group.begin(), group.end(), Sums(), [](Sums sum, const Sums& bin) {
+        return Sums{sum.left + bin.left, sum.weight + bin.weight};
+      });
+      Sums below;
       for (std::size_t border = 0; border < borders; ++border) {
-        if (gains[border] > most) {
-          most = gains[border];
-          best = {feature, border};
-        }
+        below = {below.left + group[border].left, below.weight + group[border].weight};
+        gains[border] += below.gain() + Sums{all.left - below.left, all.weight - below.weight}.gain();
+      }
+    }
+    for (std::size_t border = 0; border < borders; ++border) {
+      if (gains[border] > best.gain) {
+        best = {gains[border], {feature, border}};
       }
     }
     return best;
   }
 
+  /// That which explains most, asked of so many groups of rows at once; the first of several.
+  [[nodiscard]] BoostedTrees::Question best_question(std::size_t groups) const {
+    std::vector<Best> all(bins_.size());
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&] {
+      GroupSums sums(groups);
+      for (std::size_t feature = next++; feature < all.size(); feature = next++) {
+        all[feature] = best_about(feature, sums);
+      }
+    };
+    {
+      std::vector<std::jthread> helpers;
+      try {
+        while (helpers.size() + 1 < threads_) {
+          helpers.emplace_back(work);
+        }
+      } catch (const std::system_error&) {  // the host lends no more
+      }
+      work();
+    }
+    return std::ranges::max_element(all, {}, &Best::gain)->question;
+  }
+
   const TreeSamples& samples_;
+  std::size_t threads_ = 1;
   std::vector<double> left_;
+  std::vector<Sums> weighted_;                   ///< of each row, as the tree begins
   std::vector<std::vector<std::uint8_t>> bins_;  ///< of each feature, of each row
   std::vector<std::uint8_t> place_;              ///< of each row, by the answers so far
   BoostedTrees made_;

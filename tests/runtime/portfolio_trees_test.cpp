@@ -71,6 +71,31 @@ TEST_CASE("trees expect what members take, and few measurements, or none with a 
   CHECK_FALSE(fit_trees(test::crossing_portfolio()));
 }
 
+TEST_CASE("members are asked together what each is expected to take, and only those that are asked and launch something") {
+  const Portfolio portfolio = by_alignment();
+  const PortfolioTrees trees = fit_trees(portfolio).value();
+  std::vector<PortfolioMember> members = portfolio.members;
+  members.push_back({"unknown", "a=1"});
+  members.push_back(members[0]);
+  const TreeMembers together(trees, members, {true, true, true, true, false});
+  const std::vector<std::optional<LaunchSize>> launches{LaunchSize{8.0, 0.5}, LaunchSize{1000.0, 0.0, 1.0}, std::nullopt, LaunchSize{1.0},
+                                                        LaunchSize{1.0}};
+  for (const std::int64_t rows : {3, 48, 1000, 100000}) {
+    const Shape shape{{"rows", rows}, {"cols", 64}};
+    const auto expected = together.expect(shape, launches);
+    REQUIRE(expected.size() == 5);
+    for (const std::size_t member : {0, 1}) {
+      const auto row = trees.features(trees.row_of(members[member]).value(), trees.features_of(shape), *launches[member]);
+      CHECK(expected[member] == trees.trees.expect(row));
+    }
+    CHECK_FALSE(expected[2]);
+    CHECK_FALSE(expected[3]);
+    CHECK_FALSE(expected[4]);
+  }
+  CHECK(together.expect({{"rows", 8}, {"cols", 64}}, {}) == std::vector<std::optional<double>>(5));
+  CHECK(TreeMembers(trees, {}, {}).expect({{"rows", 8}, {"cols", 64}}, {}).empty());
+}
+
 TEST_CASE("a rule with trees chooses by what all measurements say, among what was measured nearby") {
   Portfolio portfolio = by_alignment();
   portfolio.rule.alignment = 0.0;  // the process alone cannot tell
