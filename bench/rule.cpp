@@ -1,5 +1,5 @@
 // How good are the choices of portfolios' rules, and how many measurements do they need?
-//   build/bin/rule [--share 0.5] [--together | [--fit] TEXT...]
+//   build/bin/rule [--share 0.5] [--together | [--fit] TEXT... | --cut rows=1024 TEXT...]
 // Of each portfolio (those that came with Hone, or the texts given) an eighth of the points at a time is kept from the rule, which knows
 // that share of the other points' measurements. At each point kept from it with five measured members or more: the logarithm of the
 // slowdown of its choice among them, over that of the best of them. Prints one JSON object: for each portfolio the mean, the share of
@@ -7,6 +7,8 @@
 // --together: those that came with Hone, each with what was measured on other products of its architecture, as a lookup asks it. What was
 // measured there at a shape that is kept from the rule is kept from it, too.
 // --fit: fits the trees of texts anew, as hone tune does at the end of a range, and writes the texts.
+// --cut: of texts, a rule that knows the points whose extent is at most that, at those beyond twice as much: by powers of two, its choices,
+// what a default of a kernel takes where one was measured, and the best of the nearest of the points that it knows, as a record would.
 // Trees are fitted to what a rule knows, from what is launched there.
 #include <algorithm>
 #include <chrono>
@@ -14,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cxxopts.hpp>
 #include <fstream>
 #include <iterator>
@@ -24,7 +27,9 @@
 #include <vector>
 
 #include "bench/command_line.hpp"
+#include "engine/kernel/configuration_text.hpp"
 #include "engine/kernel/operation.hpp"
+#include "engine/store/lookup.hpp"
 #include "engine/store/portfolio_lookup.hpp"
 #include "engine/store/portfolio_rule.hpp"
 #include "engine/store/shipped_portfolios.hpp"
@@ -78,6 +83,13 @@ bool launch_again(hone::Portfolio& portfolio) {
   return true;
 }
 
+double mean_of(double total, std::size_t count) { return count == 0 ? 0.0 : total / static_cast<double>(count); }
+
+double loss_of(const hone::PortfolioPoint& point, std::size_t member) {
+  const double best = std::ranges::min_element(point.cells, {}, &hone::PortfolioCell::slowdown)->slowdown;
+  return std::log(point.find(member)->slowdown / best);
+}
+
 nlohmann::ordered_json judged(const hone::Portfolio& portfolio, double share) {
   const std::vector<std::optional<std::size_t>> folds = folds_of(portfolio);
   double sum = 0.0, seconds = 0.0;
@@ -103,23 +115,114 @@ nlohmann::ordered_json judged(const hone::Portfolio& portfolio, double share) {
       const std::vector<hone::Opinion> order = rule.rank(point.shape, launches);
       seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       const auto choice = std::ranges::find_if(order, [&](const hone::Opinion& one) { return point.find(one.member) != nullptr; });
-      const double best = std::ranges::min_element(point.cells, {}, &hone::PortfolioCell::slowdown)->slowdown;
-      const double loss = std::log(point.find(choice->member)->slowdown / best);
+      const double loss = loss_of(point, choice->member);
       sum += loss;
       slow += loss > kSlow ? 1 : 0;
       ++choices;
     }
   }
-  const auto each = [](double total, std::size_t count) { return count == 0 ? 0.0 : total / static_cast<double>(count); };
-  return {{"operation", portfolio.operation},
-          {"dtypes", portfolio.dtypes},
-          {"product", portfolio.product},
-          {"points", portfolio.points.size()},
-          {"members", portfolio.members.size()},
-          {"choices", choices},
-          {"loss", each(sum, choices)},
-          {"slow", each(static_cast<double>(slow), choices)},
-          {"rank_us", 1e6 * each(seconds, choices)}};
+  return {{"operation", portfolio.operation},       {"dtypes", portfolio.dtypes},
+          {"product", portfolio.product},           {"points", portfolio.points.size()},
+          {"members", portfolio.members.size()},    {"choices", choices},
+          {"loss", mean_of(sum, choices)},          {"slow", mean_of(static_cast<double>(slow), choices)},
+          {"rank_us", 1e6 * mean_of(seconds, choices)}};
+}
+
+struct Cut {
+  std::string axis;
+  std::int64_t most = 0;
+};
+
+/// "rows=1024"
+std::optional<Cut> parse_cut(const std::string& text) {
+  const std::size_t equal = text.find('=');
+  Cut cut{text.substr(0, equal), equal == std::string::npos ? 0 : std::strtoll(text.c_str() + equal + 1, nullptr, 10)};
+  return cut.most > 0 ? std::optional(std::move(cut)) : std::nullopt;
+}
+
+std::int64_t extent_at(const hone::PortfolioPoint& point, const Cut& cut) {
+  const auto field = std::ranges::find(point.shape, cut.axis, &hone::Shape::value_type::first);
+  return field == point.shape.end() ? 0 : field->second;
+}
+
+/// The members that are a kernel's default.
+std::vector<std::size_t> defaults_of(const hone::Portfolio& portfolio) {
+  const auto operation = hone::find_operation(portfolio.operation);
+  std::vector<std::size_t> all;
+  for (const hone::KernelSpec* const spec : operation ? operation->implementations : std::vector<const hone::KernelSpec*>()) {
+    const hone::PortfolioMember standard{spec->name, hone::text(spec->parameters, hone::default_configuration(*spec))};
+    for (std::size_t member = 0; member < portfolio.members.size(); ++member) {
+      if (portfolio.members[member] == standard) {
+        all.push_back(member);
+      }
+    }
+  }
+  return all;
+}
+
+/// The fastest member of the nearest of the known points whose fastest was measured at this one, too.
+std::optional<std::size_t> nearest_best(const hone::Portfolio& known, const hone::PortfolioPoint& here) {
+  std::optional<std::size_t> member;
+  double least = 0.0;
+  for (const hone::PortfolioPoint& point : known.points) {
+    if (point.cells.empty() || point.elsewhere) {
+      continue;
+    }
+    const double distance = hone::shape_distance(point.shape, here.shape);
+    const std::size_t best = std::ranges::min_element(point.cells, {}, &hone::PortfolioCell::slowdown)->member;
+    if ((!member || distance < least) && here.find(best) != nullptr) {
+      member = best;
+      least = distance;
+    }
+  }
+  return member;
+}
+
+/// Nothing where no point is known.
+nlohmann::ordered_json judged_outside(const hone::Portfolio& portfolio, const Cut& cut) {
+  hone::Portfolio known = portfolio;
+  std::erase_if(known.points, [&](const hone::PortfolioPoint& point) { return extent_at(point, cut) > cut.most; });
+  if (known.points.empty()) {
+    return nullptr;
+  }
+  known.trees = portfolio.trees ? hone::fit_trees(known) : std::nullopt;
+  const hone::PortfolioRule rule(known);
+  const std::vector<std::size_t> defaults = defaults_of(portfolio);
+  struct Sum {
+    double loss = 0.0, default_loss = 0.0, nearest_loss = 0.0;
+    std::size_t choices = 0, defaults = 0, nearest = 0;
+  };
+  std::map<int, Sum> sums;
+  for (const hone::PortfolioPoint& point : portfolio.points) {
+    if (extent_at(point, cut) <= 2 * cut.most || point.elsewhere || point.cells.size() < kLeastMeasured) {
+      continue;
+    }
+    Sum& sum = sums[std::ilogb(static_cast<double>(extent_at(point, cut)) / static_cast<double>(cut.most))];
+    const std::vector<hone::Opinion> order = rule.rank(point.shape, hone::launches_at(point, portfolio.members.size()));
+    sum.loss +=
+        loss_of(point, std::ranges::find_if(order, [&](const hone::Opinion& one) { return point.find(one.member) != nullptr; })->member);
+    ++sum.choices;
+    if (const auto nearest = nearest_best(known, point)) {
+      sum.nearest_loss += loss_of(point, *nearest);
+      ++sum.nearest;
+    }
+    const auto standard = std::ranges::find_if(defaults, [&](std::size_t member) { return point.find(member) != nullptr; });
+    if (standard != defaults.end()) {
+      sum.default_loss += loss_of(point, *standard);
+      ++sum.defaults;
+    }
+  }
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const auto& [powers, sum] : sums) {
+    all.push_back({{"powers_of_two", powers},
+                   {"choices", sum.choices},
+                   {"loss", mean_of(sum.loss, sum.choices)},
+                   {"defaults", sum.defaults},
+                   {"default_loss", mean_of(sum.default_loss, sum.defaults)},
+                   {"nearest", sum.nearest},
+                   {"nearest_loss", mean_of(sum.nearest_loss, sum.nearest)}});
+  }
+  return {{"operation", portfolio.operation}, {"dtypes", portfolio.dtypes}, {"product", portfolio.product}, {"outside", all}};
 }
 
 /// As a lookup on its product asks it.
@@ -139,7 +242,7 @@ hone::Portfolio together(const hone::Portfolio& portfolio) {
 int run(int argc, char** argv) {
   cxxopts::Options options("rule");
   options.add_options()("share", "", cxxopts::value<double>()->default_value("1"))("together", "")("fit", "")(
-      "texts", "", cxxopts::value<std::vector<std::string>>());
+      "cut", "", cxxopts::value<std::string>())("texts", "", cxxopts::value<std::vector<std::string>>());
   options.parse_positional("texts");
   const auto parsed = options.parse(argc, argv);
   const auto share = parsed["share"].as<double>();
@@ -150,6 +253,11 @@ int run(int argc, char** argv) {
   const bool is_together = parsed.count("together") > 0, fits = parsed.count("fit") > 0;
   if (is_together && parsed.count("texts") > 0) {
     std::fprintf(stderr, "--together judges what came with Hone; a text is judged alone\n");
+    return 2;
+  }
+  const std::optional<Cut> cut = parsed.count("cut") > 0 ? parse_cut(parsed["cut"].as<std::string>()) : std::nullopt;
+  if (parsed.count("cut") > 0 && (!cut || fits || is_together || parsed.count("texts") == 0)) {
+    std::fprintf(stderr, "--cut is an extent, rows=1024, of texts that are given, without --fit and --together\n");
     return 2;
   }
   std::vector<std::string> texts;
@@ -191,8 +299,16 @@ int run(int argc, char** argv) {
         return 1;
       }
     }
+    if (cut) {
+      all.push_back(judged_outside(portfolio, *cut));
+      continue;
+    }
     all.push_back(judged(portfolio, share));
     sum += all.back()["loss"].get<double>();
+  }
+  if (cut) {
+    std::printf("%s\n", all.dump(1).c_str());
+    return 0;
   }
   const nlohmann::ordered_json out{
       {"share", share}, {"loss", texts.empty() ? 0.0 : sum / static_cast<double>(texts.size())}, {"portfolios", all}};

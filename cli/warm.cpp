@@ -70,7 +70,8 @@ Result<Output> warm_for(const PortfolioSelection& wanted, const Registry::Found&
   for (const Portfolio& portfolio : all) {
     HONE_ASSIGN(const WarmReport report, warm(portfolio, operation, problem, given, device, *store, 0));
     if (report.members > 0) {
-      add_warmed(output, portfolio, name(dtypes), difference_text(portfolio, dtypes, problem.shape), report);
+      add_warmed(output, portfolio, name(dtypes), difference_text(portfolio, dtypes, with_any(portfolio.range, problem.shape, given)),
+                 report);
     }
   }
   if (output.json["portfolios"].empty()) {

@@ -474,7 +474,7 @@ std::string difference_text(const Portfolio& portfolio, const DTypes& dtypes, co
   std::string all = portfolio.dtypes == name(dtypes) ? "" : portfolio.dtypes;
   for (const RangeAxis& axis : portfolio.range.axes) {
     const auto field = std::ranges::find(shape, axis.name, &Shape::value_type::first);
-    if (field != shape.end() && axis.difference(field->second) > 0.0) {
+    if (field != shape.end() && (axis.difference(field->second) > 0.0 || (!axis.exact && axis.outside(field->second) > kNearRange))) {
       all += fmt::format("{}{}", all.empty() ? "" : ", ", text(ShapeRange{{axis}}));
     }
   }

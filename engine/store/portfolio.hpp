@@ -102,7 +102,7 @@ Result<Portfolio> parse_portfolio_head(std::string_view beginning);
 double difference(const Portfolio& portfolio, const DTypes& dtypes, const Shape& shape);
 /// The part of it that dtypes are, of those that a portfolio is for.
 double dtypes_difference(std::string_view portfolio_dtypes, const DTypes& dtypes);
-/// What they are where those differ: "bf16, head=128".
+/// What they are where those differ, and the ranges that a shape is not near: "bf16, head=128", "rows=1..4096".
 std::string difference_text(const Portfolio& portfolio, const DTypes& dtypes, const Shape& shape);
 
 }  // namespace hone

@@ -32,7 +32,10 @@ constexpr double kMostDifference = 2.0;  // of similar problems
 // A100, 18 were within it, at twice the default's speed, the others at 1.09 of it, down to .22
 // (docs/results/architectures-h200-2026-11-29.md).
 constexpr double kOfArchitecture = 1.01, kMostBehindElsewhere = 1.25;  // a little over 1: those of the device's own come first
-constexpr double kNear = 1.0;  // a factor of 2 outside of its range, a portfolio still says more than one record would
+// So many powers of two by which a shape is outside of the range, where it is not near it, are a difference of 1. Of portfolios that were
+// cut off, choices up to 32 times outside were nearly always ahead of the default
+// (docs/results/untuned-h200-2026-11-29.md#outside-of-the-range).
+constexpr double kPowersOutside = 3.0;
 
 /// How far the choice of a portfolio for similar problems is behind, with what their difference adds: where few of its members are legal,
 /// one that differs more may know better. Logarithms.
@@ -71,38 +74,31 @@ struct LookupRequest {
 
   [[nodiscard]] const DTypes& dtypes() const { return implementations.front().problem.dtype; }
   [[nodiscard]] const Shape& shape() const { return implementations.front().problem.shape; }
-  /// With `given`: the problem's shape, but for extents that were not given, which are of the portfolio's range.
-  [[nodiscard]] Shape shape_for(const Portfolio& from) const {
-    Shape some = shape();
-    for (auto& [name, extent] : some) {
-      const auto axis = std::ranges::find(from.range.axes, name, &RangeAxis::name);
-      const bool is_given = std::ranges::find(*given, name, &Shape::value_type::first) != given->end();
-      if (!is_given && axis != from.range.axes.end() && !axis->exact) {
-        extent = axis->least();
-      }
-    }
-    return some;
-  }
   [[nodiscard]] bool is_of_architecture(const Portfolio& from) const {
     return hone::is_of_architecture(from, product, device.architecture);
   }
-  [[nodiscard]] double difference(const Portfolio& from) const {
-    const double own = hone::difference(from, dtypes(), given == nullptr ? shape() : shape_for(from));
+  /// Of all but how far outside of the range it is: 0 where the members' code is what the portfolio's sessions checked.
+  [[nodiscard]] double code_difference(const Portfolio& from) const {
+    const double own = hone::difference(from, dtypes(), given == nullptr ? shape() : with_any(from.range, shape(), *given));
     return own + (is_of_architecture(from) ? 0.0 : kOfArchitecture);
+  }
+  [[nodiscard]] double difference(const Portfolio& from) const {
+    const double powers = outside(from);
+    return code_difference(from) + (powers > kNearRange ? powers / kPowersOutside : 0.0);
+  }
+  [[nodiscard]] bool may_serve(const KernelSpec& spec, const Portfolio& from) const {
+    return match == Match::kSame || code_difference(from) == 0.0 || is_builtin(spec);
   }
   /// Whether it has members of a kernel that may serve.
   [[nodiscard]] bool has_members(const Portfolio& from) const {
-    return std::ranges::any_of(implementations, [&](const Implementation& one) {
-      return from.sources.contains(one.spec->name) && (match == Match::kSame || is_builtin(*one.spec));
-    });
+    return std::ranges::any_of(
+        implementations, [&](const Implementation& one) { return from.sources.contains(one.spec->name) && may_serve(*one.spec, from); });
   }
   /// How far it is outside of the range.
   [[nodiscard]] double outside(const Portfolio& from) const {
-    return given == nullptr ? extents_outside(from.range, shape()) : extents_outside(from.range, shape_for(from));
+    return extents_outside(from.range, given == nullptr ? shape() : with_any(from.range, shape(), *given));
   }
-  [[nodiscard]] bool is_for(const Portfolio& from) const {
-    return fits(match, difference(from)) && has_members(from) && outside(from) <= kNear;
-  }
+  [[nodiscard]] bool is_for(const Portfolio& from) const { return fits(match, difference(from)) && has_members(from); }
   [[nodiscard]] bool is_withdrawn(std::size_t implementation, const Configuration& configuration) const {
     if (withdrawn.empty() || withdrawn[implementation].empty()) {
       return false;
@@ -157,7 +153,7 @@ std::optional<PortfolioPick> pick(const LoadedPortfolio& from, const LookupReque
     const PortfolioMember& member = from.portfolio().members[opinion.member];
     for (std::size_t i = 0; i < request.implementations.size(); ++i) {
       const auto& [spec, problem] = request.implementations[i];
-      if (spec->name != member.kernel || (request.match == Match::kSimilar && !is_builtin(*spec))) {
+      if (spec->name != member.kernel || !request.may_serve(*spec, from.portfolio())) {
         continue;
       }
       const std::optional<Configuration>& configuration = (*from.configurations(*spec))[opinion.member];
@@ -306,10 +302,12 @@ Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& ope
     request.withdrawn.push_back(std::move(own));
   }
   std::optional<PortfolioPick> picked;
-  double least_behind = 0.0;       // of what was picked
-  std::optional<double> answered;  // the difference of the last that had a choice: of several that differ as much the first one counts
+  double least_behind = 0.0;        // of what was picked
+  std::optional<double> answered;   // the difference of the last that had a choice: of several that differ as much the first one counts
+  bool is_of_checked_code = false;  // what was picked
   const auto wants = [&](double difference, bool is_shipped) {
-    const bool is_settled = picked && ((is_shipped && !picked->prediction.shipped) || behind(0.0, difference) >= least_behind);
+    const bool is_settled =
+        picked && (is_of_checked_code || (is_shipped && !picked->prediction.shipped) || behind(0.0, difference) >= least_behind);
     return !is_settled && answered != difference;
   };
   const auto visit = [&](const LoadedPortfolio& from, std::optional<std::int64_t> generation) {
@@ -325,6 +323,7 @@ Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& ope
       own->prediction.shipped = !generation;
       own->prediction.doubt = std::hypot(own->prediction.doubt, is_elsewhere ? kElsewhere : 0.0);
       least_behind = behind(std::log(own->prediction.slowdown), difference);
+      is_of_checked_code = request.code_difference(from.portfolio()) == 0.0;
       picked = std::move(own);
     }
     return picked && match == Match::kSame;

@@ -32,15 +32,16 @@ struct PortfolioPick {
 };
 
 /// Which portfolios are asked: those for the problem's dtypes and exact fields (flags, STATIC fields), whose range has an extent of 0 where
-/// the problem has, or those for similar problems, which differ there by 2 at most (difference(); another architecture than those of the
-/// device counts a little over 1). Code for similar problems is other code, and no session has checked it: so they are asked only for
-/// kernels that come with Hone, and not under a purpose (inputs, bounds of errors, objectives).
+/// the problem has, and in whose range the problem lies or within a factor of 2 of it; or those for similar problems, which differ by 2 at
+/// most (difference(); another architecture than those of the device counts a little over 1, and a shape further outside of the range a
+/// third for each power of two). Code for problems that differ in more than their extents is other code, and no session has checked it: it
+/// serves only for kernels that come with Hone. Similar ones are not asked under a purpose (inputs, bounds of errors, objectives).
 enum class Match { kSame, kSimilar };
 
 /// The legal member that the rule expects to be fastest and that was not withdrawn from the problem; of the newest portfolio in whose range
 /// the problem lies, else of the nearest within a factor of 2; of those that came with Hone one made on this product, else on another of
 /// its architecture, that whose name begins with most of the same words, with what was measured on others of it. Of those for similar
-/// problems that which differs least, unless its choice is expected to be further behind than that of another; of those of another
+/// problems that which differs least, unless its code is other code and another's choice is expected to be less behind; of those of another
 /// architecture only what is expected to take 1.25 times the best time at most. Nothing where there is none,
 /// and `why` says why one that there is was passed over: it was made of another version of a kernel. `store` may be null. Errors: the store
 /// fails.
@@ -49,8 +50,9 @@ Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& ope
                                                           std::string& why);
 
 /// All portfolios whose members a program may need for problems like these: of the same dtypes and exact fields, or where none is for those
-/// of similar ones, in the order in which they are asked; without those whose range the `given` extents do not fit, and those for which
-/// others that differ as much serve wherever they could. `store` and `why` as above. Errors: the store fails.
+/// of similar ones (also further outside of a range), in the order in which they are asked; without those whose range the `given` extents
+/// do not fit, and those for which others that differ as much serve wherever they could. `store` and `why` as above. Errors: the store
+/// fails.
 Result<std::vector<Portfolio>> portfolios_for(const std::string& operation, std::span<const Implementation> implementations,
                                               const Shape& given, const DeviceInfo& device, Store* store, std::string& why);
 

@@ -8,6 +8,7 @@
 
 #include "engine/base/names.hpp"
 #include "engine/kernel/kernel_problem.hpp"
+#include "engine/store/logarithm.hpp"
 
 namespace hone {
 namespace {
@@ -147,21 +148,6 @@ std::int64_t draw_extent(const RangeAxis& axis, double where, double how) {
 /// Whether an extent is 0 and none of the axis is, or the other way.
 bool is_apart(const RangeAxis& axis, std::int64_t extent) { return extent == 0 ? axis.least() > 0 : axis.most() == 0; }
 
-/// The factor by which an extent is beyond the nearest part of its axis, as a logarithm to the base 2; 0 where one of them is 0.
-double outside(const RangeAxis& axis, std::int64_t extent) {
-  if (is_apart(axis, extent)) {
-    return 0.0;
-  }
-  const auto logarithm = [](std::int64_t value) { return std::log2(static_cast<double>(value)); };
-  double nearest = kApart;
-  for (const RangeAxis::Part& part : axis.parts) {
-    nearest = std::min(nearest, extent < part.least  ? logarithm(part.least) - logarithm(extent)
-                                : extent > part.most ? logarithm(extent) - logarithm(part.most)
-                                                     : 0.0);
-  }
-  return nearest;
-}
-
 /// How much two values of an exact axis differ.
 double difference_of_values(std::int64_t a, std::int64_t b) {
   constexpr double kOther = 0.5, kMostPowers = 3.0;  // as of a member's values, but a flag is more than a word there
@@ -193,7 +179,7 @@ Extents extents_by_axis(const ShapeRange& range, const Shape& shape) {
 double outside(const ShapeRange& range, const Extents& extents) {
   double farthest = extents.size() == range.axes.size() ? 0.0 : kApart;
   for (const auto& [axis, extent] : extents) {
-    farthest = axis->exact ? farthest : std::max(farthest, outside(*axis, extent));
+    farthest = axis->exact ? farthest : std::max(farthest, axis->outside(extent));
   }
   return farthest;
 }
@@ -212,6 +198,25 @@ std::int64_t RangeAxis::least() const { return std::ranges::min_element(parts, {
 std::int64_t RangeAxis::most() const { return std::ranges::max_element(parts, {}, &Part::most)->most; }
 bool RangeAxis::holds(std::int64_t extent) const {
   return std::ranges::any_of(parts, [extent](const Part& part) { return part.least <= extent && extent <= part.most; });
+}
+
+double RangeAxis::outside(std::int64_t extent) const {
+  if (is_apart(*this, extent)) {
+    return 0.0;
+  }
+  constexpr double kSteps = 64.0, kDigits = 1e-6;  // a whole number of steps is one on every host
+  const auto powers = [](std::int64_t larger, std::int64_t smaller) {
+    if (smaller <= 0) {
+      return kApart;
+    }
+    const double factor = static_cast<double>(larger) / static_cast<double>(smaller);
+    return std::max(1.0, std::ceil(kSteps * logarithm(factor) / kLn2 - kDigits)) / kSteps;
+  };
+  double nearest = kApart;
+  for (const Part& part : parts) {
+    nearest = std::min(nearest, extent < part.least ? powers(part.least, extent) : extent > part.most ? powers(extent, part.most) : 0.0);
+  }
+  return nearest;
 }
 
 double RangeAxis::difference(std::int64_t extent) const {
@@ -253,6 +258,17 @@ Shape ordered_as(const ShapeRange& range, const Shape& shape) {
     ordered.emplace_back(axis->name, extent);
   }
   return ordered;
+}
+
+Shape with_any(const ShapeRange& range, Shape shape, const Shape& given) {
+  for (auto& [name, extent] : shape) {
+    const auto axis = std::ranges::find(range.axes, name, &RangeAxis::name);
+    const bool is_given = std::ranges::find(given, name, &Shape::value_type::first) != given.end();
+    if (!is_given && axis != range.axes.end() && !axis->exact) {
+      extent = axis->least();
+    }
+  }
+  return shape;
 }
 
 double extents_outside(const ShapeRange& range, const Shape& shape) { return outside(range, extents_by_axis(range, shape)); }

@@ -29,14 +29,17 @@ struct RangeAxis {
   /// of enumerators), 1/6 for each power of two to the nearest value, at most three of them; else 1. Of others an extent of 0 counts 1
   /// where the axis has none, and all others where it is 0 alone: 0 has a meaning of its own, as a window of 0.
   [[nodiscard]] double difference(std::int64_t extent) const;
+  /// The logarithm to the base 2, in steps of 1/64 rounded up, of the factor by which an extent is beyond the nearest part; 0 where 0 has a
+  /// meaning of its own (difference()).
+  [[nodiscard]] double outside(std::int64_t extent) const;
   friend bool operator==(const RangeAxis&, const RangeAxis&) = default;
 };
 
-/// Every field of the Problem, in the kernel's order.
 /// How many factors of two an extent has, up to so many as matter for accesses and lines.
 inline constexpr int kMostFactorsOfTwo = 5;
 int factors_of_two(std::int64_t extent);
 
+/// Every field of the Problem, in the kernel's order.
 struct ShapeRange {
   std::vector<RangeAxis> axes;
   friend bool operator==(const ShapeRange&, const ShapeRange&) = default;
@@ -49,6 +52,12 @@ std::string text(const ShapeRange& range);
 
 /// The shape in the order of the range's axes; empty if it has other fields than these.
 Shape ordered_as(const ShapeRange& range, const Shape& shape);
+
+/// The shape with extents in the range where `given` has none: of those that it has, flags and the like apart, anything may be asked.
+Shape with_any(const ShapeRange& range, Shape shape, const Shape& given);
+
+/// A factor of 2 outside of its range, a portfolio still says more than one record would.
+inline constexpr double kNearRange = 1.0;
 
 /// How far a shape is outside: the largest factor by which an extent is beyond the nearest part of its axis, as a logarithm to the base 2.
 /// 0: inside; infinite: difference() is not 0.

@@ -51,13 +51,40 @@ TEST_CASE("a record of the problem itself comes before a portfolio, and a portfo
   CHECK(fixture.config(fixture.chosen(31)) == fixture.few);
 }
 
-TEST_CASE("far from its range a portfolio says nothing") {
+TEST_CASE("outside of its range a portfolio serves as for similar problems, with more doubt the further it is, and far from it not") {
   const PortfolioFixture fixture;
   fixture.put();
-  CHECK(fixture.chosen(4096, 100).source == Source::kPredicted);
-  CHECK(fixture.chosen(4096, 1000).source == Source::kDefault);
+  const Choice near = fixture.chosen(8000), outside = fixture.chosen(9000), further = fixture.chosen(200000);
+  REQUIRE(near.prediction);
+  REQUIRE(outside.prediction);
+  REQUIRE(further.prediction);
+  CHECK(fixture.config(outside) == fixture.many);
+  CHECK(near.prediction->made_for.empty());
+  CHECK(outside.prediction->made_for == "rows=1..4096");
+  CHECK(outside.prediction->doubt > near.prediction->doubt + 0.05);
+  CHECK(further.prediction->doubt > outside.prediction->doubt);
+  CHECK(outside.prediction->wants_tuning());
+  CHECK(fixture.chosen(4096 * 65).source == Source::kDefault);
+  const Choice beside = fixture.chosen(4096, 100), wide = fixture.chosen(4096, 1000);
+  REQUIRE(beside.prediction);
+  REQUIRE(wide.prediction);
+  CHECK(beside.prediction->made_for.empty());
+  CHECK(wide.prediction->made_for == "cols=64");
+  CHECK(fixture.chosen(9000, 64, {.purpose = purpose_within(0.01)}).source == Source::kDefault);
+  CHECK(fixture.chosen(4096, 64 * 65).source == Source::kDefault);
+
+  fixture.record(12000);  // what is near comes first
+  CHECK(fixture.chosen(9000).source == Source::kNearest);
   CHECK(fixture.chosen(8000).source == Source::kPredicted);
-  CHECK(fixture.chosen(9000).source == Source::kDefault);
+  CHECK(fixture.chosen(200000).source == Source::kPredicted);
+}
+
+TEST_CASE("outside of its range a portfolio serves problems of a kernel of one's own, too: its code is the same") {
+  PortfolioFixture fixture;
+  fixture.spec.source_hash = fixture.made.sources["row_sum"] = "of one's own";
+  fixture.put();
+  CHECK(fixture.chosen(30).source == Source::kPredicted);
+  CHECK(fixture.chosen(9000).source == Source::kPredicted);
 }
 
 TEST_CASE("a portfolio of another version of a kernel is passed over, and why is said") {

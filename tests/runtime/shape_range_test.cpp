@@ -87,7 +87,7 @@ TEST_CASE("the distance from a range counts factors, and other code is infinitel
     return distance(range, {{"m", m}, {"n", n}, {"k", 512}, {"layout", layout}, {"terms", 1}, {"activation", 1}});
   };
   CHECK(at(16, 4096, 1) == 0.0);
-  CHECK(at(20, 8192, 1) == doctest::Approx(std::log2(14336.0 / 8192.0)));  // between alternatives: from the nearest
+  CHECK(at(20, 8192, 1) == 52.0 / 64.0);  // in steps, up from .807  // between alternatives: from the nearest
   CHECK(at(256, 4096, 1) == doctest::Approx(2.0));
   CHECK(at(4, 4096, 1) == doctest::Approx(2.0));
   CHECK(std::isinf(at(16, 4096, 2)));

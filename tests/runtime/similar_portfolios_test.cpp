@@ -67,8 +67,10 @@ TEST_CASE("where no portfolio is for such problems, one for the most similar one
   CHECK(other.prediction->made_for == "bf16");
   CHECK(other.prediction->doubt > own.prediction->doubt);
   CHECK(other.why.empty());
-  CHECK(chosen(DType::kF32).source == Source::kDefault);        // of another size
-  CHECK(chosen(DType::kF16, 1000).source == Source::kDefault);  // too far from its range
+  CHECK(chosen(DType::kF32).source == Source::kDefault);  // of another size
+  CHECK(chosen(DType::kF16, 1000).prediction.value().made_for == "bf16, cols=64");
+  CHECK(chosen(DType::kBF16, 64 * 50).source == Source::kPredicted);
+  CHECK(chosen(DType::kF16, 64 * 50).source == Source::kDefault);  // too far from its range for another dtype
 
   CHECK(shipped_proposals(fixture.spec, make_problem(fixture.spec, DType::kF16, {{"rows", 30}, {"cols", 64}}).value(), fixture.device, 4)
             .size() == 2);

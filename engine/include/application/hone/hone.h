@@ -329,7 +329,7 @@ typedef struct hone_kernel_info {
   int32_t portfolio_shipped;      /* it came with Hone */
   int32_t wants_tuning;           /* the shape is worth a search of its own */
   const char* portfolio_product;  /* the device on which the portfolio was made: another one where there is none for this; else "" */
-  const char* portfolio_made_for; /* "bf16, head=128": in what the problems differ that the portfolio was made for; else "" */
+  const char* portfolio_made_for; /* "bf16, head=128": in what the problems differ that it was made for, or "rows=1..4096"; else "" */
 } hone_kernel_info;
 HONE_API hone_status hone_kernel_describe(const hone_kernel* kernel, hone_kernel_info* info, hone_error** error);
 /* Whether the problem was tuned since, or a check found this configuration wrong: a new lookup finds another one. One atomic load; 0 for

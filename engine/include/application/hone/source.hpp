@@ -25,7 +25,7 @@ struct Prediction {
   std::int64_t generation = 0;  ///< of the portfolio, in its store
   bool shipped = false;         ///< the portfolio came with Hone
   std::string product = {};     ///< on which it was made: another one of this architecture, where none was made on this
-  std::string made_for = {};    ///< where it was made for other problems, in what they differ: "bf16, head=128"; else empty
+  std::string made_for = {};    ///< where it was made for other problems, in what they differ: "bf16, head=128", "rows=1..4096"; else empty
   /// Whether the shape is worth a search of its own.
   [[nodiscard]] bool wants_tuning() const { return slowdown * (1.0 + doubt) > 1.15; }
 };
