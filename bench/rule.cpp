@@ -121,10 +121,14 @@ nlohmann::ordered_json judged(const hone::Portfolio& portfolio, double share) {
       ++choices;
     }
   }
-  return {{"operation", portfolio.operation},       {"dtypes", portfolio.dtypes},
-          {"product", portfolio.product},           {"points", portfolio.points.size()},
-          {"members", portfolio.members.size()},    {"choices", choices},
-          {"loss", mean_of(sum, choices)},          {"slow", mean_of(static_cast<double>(slow), choices)},
+  return {{"operation", portfolio.operation},
+          {"dtypes", portfolio.dtypes},
+          {"product", portfolio.product},
+          {"points", portfolio.points.size()},
+          {"members", portfolio.members.size()},
+          {"choices", choices},
+          {"loss", mean_of(sum, choices)},
+          {"slow", mean_of(static_cast<double>(slow), choices)},
           {"rank_us", 1e6 * mean_of(seconds, choices)}};
 }
 

@@ -58,7 +58,8 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
 }
 
 // Learned on an H200 in November 2026, at 4096x4096, 8192x8192, 16384x1024 and 128x131072 in f32 and bf16, and at ragged neighbours.
-template <class T> constexpr bool likely(Problem p, Config c, Device d) {
+template <class T>
+constexpr bool likely(Problem p, Config c, Device d) {
   if ((c.cluster > 1 || c.split > 1) && p.rows > 512) return false;  // there are enough rows for all multiprocessors
   if (c.unaligned_rows && p.cols % vec<T>(c) == 0) return false;     // all rows begin at packets
   if (c.bytes < 16 && p.cols > 2048) return false;                   // narrow packets are for short rows
