@@ -8,6 +8,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <thread>
+
+#include "engine/base/cores.hpp"
 
 namespace hone {
 namespace {
@@ -40,6 +43,28 @@ TEST_CASE("boosted trees learn where a function of several features steps") {
   CHECK(expect(trees, 6, 10) == doctest::Approx(0.2).epsilon(0.02));
   CHECK(expect(trees, 5.4F, -100) == doctest::Approx(0.2).epsilon(0.02));  // borders lie between values
   CHECK(expect(trees, 5.6F, 100) == doctest::Approx(0.2).epsilon(0.02));
+}
+
+TEST_CASE("several threads find the trees that one finds") {
+  TreeSamples samples{.features = 30, .rows = {}, .targets = {}, .weights = {}};
+  std::uint32_t random = 1;
+  const auto drawn = [&] { return static_cast<float>((random = random * 1664525U + 1013904223U) >> 24U); };
+  for (int row = 0; row < 4000; ++row) {
+    for (std::size_t feature = 0; feature < samples.features; ++feature) {
+      samples.rows.push_back(feature % 3 == 2 ? samples.rows.back() : drawn());  // of two that say the same the first is asked
+    }
+    const float* const values = &samples.rows[samples.rows.size() - samples.features];
+    samples.targets.push_back(values[0] * values[4] / 65536.0 + (values[7] > 100.0F ? 0.5 : 0.0));
+    samples.weights.push_back(1.0 + row % 3);
+  }
+  const BoostedTrees several = fit_boosted_trees(samples, 12);
+  BoostedTrees one;
+  std::thread([&] {
+    run_on({usable_core_numbers().front()});
+    one = fit_boosted_trees(samples, 12);
+  }).join();
+  CHECK(several == one);
+  CHECK(several.trees.size() == 12);
 }
 
 TEST_CASE("more trees leave less over, and the same samples give the same trees") {
