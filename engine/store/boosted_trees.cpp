@@ -209,33 +209,32 @@ std::uint8_t BoostedTrees::bin_of(std::size_t feature, float value) const { retu
 
 std::vector<double> BoostedTrees::expect(const std::vector<std::span<const std::uint8_t>>& bins, std::size_t rows) const {
   std::vector<double> sums(rows, base);
-  std::vector<std::uint8_t> places(rows);
   for (const Tree& tree : trees) {
-    std::ranges::fill(places, std::uint8_t{0});
-    for (std::size_t level = 0; level < kDepth; ++level) {
-      const std::uint8_t* const asked = bins[tree.questions[level].feature].data();
-      const auto border = static_cast<std::uint8_t>(tree.questions[level].border);
-      for (std::size_t row = 0; row < rows; ++row) {
-        places[row] = static_cast<std::uint8_t>(places[row] | static_cast<std::uint8_t>(asked[row] > border) << level);
-      }
-    }
     std::array<double, kLeaves> leaves{};
     std::ranges::transform(tree.leaves, leaves.begin(), [&](int leaf) { return tree.step * leaf; });
-    for (std::size_t row = 0; row < rows; ++row) {
-      sums[row] += leaves[places[row]];
+    for (std::size_t first = 0; first < rows; first += kAtOnce) {
+      std::array<std::uint8_t, kAtOnce> places{};  // of its own, and so many: compilers make vector instructions of it
+      for (std::size_t level = 0; level < kDepth; ++level) {
+        const std::uint8_t* const asked = bins[tree.questions[level].feature].data() + first;
+        const auto border = static_cast<std::uint8_t>(tree.questions[level].border);
+        for (std::size_t i = 0; i < kAtOnce; ++i) {
+          places[i] = static_cast<std::uint8_t>(places[i] | static_cast<std::uint8_t>(asked[i] > border) << level);
+        }
+      }
+      for (std::size_t i = 0; i < kAtOnce; ++i) {
+        sums[first + i] += leaves[places[i]];
+      }
     }
   }
   return sums;
 }
 
 double BoostedTrees::expect(std::span<const float> row) const {
-  std::vector<std::uint8_t> of_row(row.size());
-  std::vector<std::span<const std::uint8_t>> bins;
+  std::vector<std::array<std::uint8_t, kAtOnce>> of_row(row.size());
   for (std::size_t feature = 0; feature < row.size(); ++feature) {
-    of_row[feature] = bin_of(feature, row[feature]);
-    bins.emplace_back(&of_row[feature], 1);
+    of_row[feature].front() = bin_of(feature, row[feature]);
   }
-  return expect(bins, 1).front();
+  return expect({of_row.begin(), of_row.end()}, kAtOnce).front();
 }
 
 BoostedTrees fit_boosted_trees(const TreeSamples& samples, std::size_t trees) {

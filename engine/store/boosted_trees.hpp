@@ -37,7 +37,8 @@ struct BoostedTrees {
 
   /// How many of a feature's borders a value is above: all that trees ask of it.
   [[nodiscard]] std::uint8_t bin_of(std::size_t feature, float value) const;
-  /// What they expect of so many rows. `bins`: of each feature, those of all rows.
+  static constexpr std::size_t kAtOnce = 32;  ///< rows that are asked together
+  /// What they expect of rows, whose number is a multiple of kAtOnce. `bins`: of each feature, those of all rows.
   [[nodiscard]] std::vector<double> expect(const std::vector<std::span<const std::uint8_t>>& bins, std::size_t rows) const;
   /// Of a row with as many features as there are lists of borders.
   [[nodiscard]] double expect(std::span<const float> row) const;

@@ -135,11 +135,18 @@ TreeMembers::TreeMembers(PortfolioTrees trees, const std::vector<PortfolioMember
       bins_[column].push_back(row ? trees_.trees.bin_of(column, (*row)[column]) : std::uint8_t{0});
     }
   }
+  for (std::vector<std::uint8_t>& bins : bins_) {
+    bins.resize(asked_at_once());
+  }
+}
+
+std::size_t TreeMembers::asked_at_once() const {
+  return (is_asked_.size() + BoostedTrees::kAtOnce - 1) / BoostedTrees::kAtOnce * BoostedTrees::kAtOnce;
 }
 
 std::vector<std::optional<double>> TreeMembers::expect(const Shape& shape, const std::vector<std::optional<LaunchSize>>& launches) const {
   const std::size_t members = is_asked_.size(), changing = trees_.changing();
-  std::vector<std::vector<std::uint8_t>> here(changing, std::vector<std::uint8_t>(members));
+  std::vector<std::vector<std::uint8_t>> here(changing, std::vector<std::uint8_t>(asked_at_once()));
   const std::vector<float> of_shape = trees_.features_of(shape);
   for (std::size_t column = 0; column < of_shape.size(); ++column) {
     std::ranges::fill(here[column], trees_.trees.bin_of(column, of_shape[column]));
@@ -155,7 +162,7 @@ std::vector<std::optional<double>> TreeMembers::expect(const Shape& shape, const
   }
   std::vector<std::span<const std::uint8_t>> bins(here.begin(), here.end());
   bins.insert(bins.end(), bins_.begin() + static_cast<std::ptrdiff_t>(changing), bins_.end());
-  const std::vector<double> expected = trees_.trees.expect(bins, members);
+  const std::vector<double> expected = trees_.trees.expect(bins, asked_at_once());
   std::vector<std::optional<double>> all(members);
   for (std::size_t member = 0; member < members; ++member) {
     all[member] = is_known(member) ? std::optional(expected[member]) : std::nullopt;

@@ -53,9 +53,13 @@ class TreeMembers {
   [[nodiscard]] std::vector<std::optional<double>> expect(const Shape& shape, const std::vector<std::optional<LaunchSize>>& launches) const;
 
  private:
+  /// As many as there are members, and up to a whole number of groups.
+  [[nodiscard]] std::size_t asked_at_once() const;
+
   PortfolioTrees trees_;
   std::vector<bool> is_asked_;
-  std::vector<std::vector<std::uint8_t>> bins_;  ///< of each column, of all members; none of those that change from shape to shape
+  std::vector<std::vector<std::uint8_t>>
+      bins_;  ///< of each column, of all members and up to a whole group; none of those that change from shape to shape
 };
 
 /// Of what was measured on the portfolio's product, where it is known what was launched: nothing where that says little.
