@@ -67,15 +67,17 @@ TEST_CASE("a range begins with what came with Hone for other products") {
     }
   }
   const nlohmann::ordered_json session = nlohmann::ordered_json::parse(run({"sessions", "1", "--store", store, "--json"}).out);
-  constexpr std::size_t kProposed = 4;  // of so few trials; the default comes before them, what a search finds after
-  REQUIRE(session["results"].size() > kProposed);
-  for (std::size_t i = 1; i <= kProposed; ++i) {
+  constexpr std::size_t kProposed = 4;  // of so few trials, beside the default and what is likely and nearest to it, whichever ends first
+  std::size_t proposed = 0;
+  for (const nlohmann::ordered_json& row : session["results"]) {
     std::string name;
-    for (const auto& [parameter, value] : session["results"][i]["config"].items()) {
+    for (const auto& [parameter, value] : row["config"].items()) {
       name += (name.empty() ? "" : ",") + parameter + "=" + value.dump();
     }
-    CHECK_MESSAGE(members.contains(name), name);
+    proposed += members.contains(name) ? 1 : 0;
   }
+  CHECK(proposed >= kProposed);
+  CHECK(session["results"].size() <= kProposed + 2);
 }
 
 TEST_CASE("a portfolio serves problems that are similar, says so, and warm compiles it for them") {
