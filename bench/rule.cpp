@@ -85,9 +85,18 @@ bool launch_again(hone::Portfolio& portfolio) {
 
 double mean_of(double total, std::size_t count) { return count == 0 ? 0.0 : total / static_cast<double>(count); }
 
+/// Of those that were measured at the point, which are some.
+const hone::PortfolioCell& best_at(const hone::PortfolioPoint& point) {
+  return *std::ranges::min_element(point.cells, {}, &hone::PortfolioCell::slowdown);
+}
+
 double loss_of(const hone::PortfolioPoint& point, std::size_t member) {
-  const double best = std::ranges::min_element(point.cells, {}, &hone::PortfolioCell::slowdown)->slowdown;
-  return std::log(point.find(member)->slowdown / best);
+  return std::log(point.find(member)->slowdown / best_at(point).slowdown);
+}
+
+/// The first in the rule's order that was measured there.
+std::size_t choice_at(const hone::PortfolioPoint& point, const std::vector<hone::Opinion>& order) {
+  return std::ranges::find_if(order, [&](const hone::Opinion& one) { return point.find(one.member) != nullptr; })->member;
 }
 
 nlohmann::ordered_json judged(const hone::Portfolio& portfolio, double share) {
@@ -114,8 +123,7 @@ nlohmann::ordered_json judged(const hone::Portfolio& portfolio, double share) {
       const auto start = std::chrono::steady_clock::now();
       const std::vector<hone::Opinion> order = rule.rank(point.shape, launches);
       seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      const auto choice = std::ranges::find_if(order, [&](const hone::Opinion& one) { return point.find(one.member) != nullptr; });
-      const double loss = loss_of(point, choice->member);
+      const double loss = loss_of(point, choice_at(point, order));
       sum += loss;
       slow += loss > kSlow ? 1 : 0;
       ++choices;
@@ -140,8 +148,9 @@ struct Cut {
 /// "rows=1024"
 std::optional<Cut> parse_cut(const std::string& text) {
   const std::size_t equal = text.find('=');
-  Cut cut{text.substr(0, equal), equal == std::string::npos ? 0 : std::strtoll(text.c_str() + equal + 1, nullptr, 10)};
-  return cut.most > 0 ? std::optional(std::move(cut)) : std::nullopt;
+  char* end = nullptr;
+  Cut cut{text.substr(0, equal), equal == std::string::npos ? 0 : std::strtoll(text.c_str() + equal + 1, &end, 10)};
+  return cut.most > 0 && *end == '\0' ? std::optional(std::move(cut)) : std::nullopt;
 }
 
 std::int64_t extent_at(const hone::PortfolioPoint& point, const Cut& cut) {
@@ -173,7 +182,7 @@ std::optional<std::size_t> nearest_best(const hone::Portfolio& known, const hone
       continue;
     }
     const double distance = hone::shape_distance(point.shape, here.shape);
-    const std::size_t best = std::ranges::min_element(point.cells, {}, &hone::PortfolioCell::slowdown)->member;
+    const std::size_t best = best_at(point).member;
     if ((!member || distance < least) && here.find(best) != nullptr) {
       member = best;
       least = distance;
@@ -203,8 +212,7 @@ nlohmann::ordered_json judged_outside(const hone::Portfolio& portfolio, const Cu
     }
     Sum& sum = sums[std::ilogb(static_cast<double>(extent_at(point, cut)) / static_cast<double>(cut.most))];
     const std::vector<hone::Opinion> order = rule.rank(point.shape, hone::launches_at(point, portfolio.members.size()));
-    sum.loss +=
-        loss_of(point, std::ranges::find_if(order, [&](const hone::Opinion& one) { return point.find(one.member) != nullptr; })->member);
+    sum.loss += loss_of(point, choice_at(point, order));
     ++sum.choices;
     if (const auto nearest = nearest_best(known, point)) {
       sum.nearest_loss += loss_of(point, *nearest);
@@ -302,6 +310,10 @@ int run(int argc, char** argv) {
         std::fprintf(stderr, "%s cannot be written\n", files[i].c_str());
         return 1;
       }
+    }
+    if (cut && std::ranges::find(portfolio.range.axes, cut->axis, &hone::RangeAxis::name) == portfolio.range.axes.end()) {
+      std::fprintf(stderr, "%s has no extent %s\n", portfolio.operation.c_str(), cut->axis.c_str());
+      return 2;
     }
     if (cut) {
       all.push_back(judged_outside(portfolio, *cut));
