@@ -58,8 +58,8 @@ class TreeMembers {
 
   PortfolioTrees trees_;
   std::vector<bool> is_asked_;
-  std::vector<std::vector<std::uint8_t>>
-      bins_;  ///< of each column, of all members and up to a whole group; none of those that change from shape to shape
+  /// Of each column, of all members and up to a whole group; none of those that change from shape to shape.
+  std::vector<std::vector<std::uint8_t>> bins_;
 };
 
 /// Of what was measured on the portfolio's product, where it is known what was launched: nothing where that says little.

@@ -34,10 +34,9 @@ class PortfolioProposals {
 
   /// At most `most` configurations: the default, unless this is for a session, which begins with it (no `most_members`); what came with
   /// Hone, of whichever product, as long as that is new here; the members of the portfolio as it is, up to `most_members` in all; without
-  /// those, what was tried nowhere near it and is expected to be fast
-  /// (PortfolioTable::untried); and what was fast near it, each followed by what could not be tried where it won. Where little of that is
-  /// legal, as with extents that no vector divides, also the legal configurations nearest to the rest. `so_far` has no points before
-  /// anything was measured, and then there is no rule.
+  /// those, what was tried nowhere near it and is expected to be fast (PortfolioTable::untried); and what was fast near it, each followed
+  /// by what could not be tried where it won. Where little of that is legal, as with extents that no vector divides, also the legal
+  /// configurations nearest to the rest. `so_far` has no points before anything was measured, and then there is no rule.
   [[nodiscard]] First at(const Shape& shape, const Problem& problem, const Portfolio& so_far, const PortfolioRule* rule, std::size_t most,
                          std::size_t most_members) const;
 

@@ -115,8 +115,8 @@ Result<void> TuningSession::try_first() {
       }
     }
   }
-  if (request_.recorded == nullptr && request_.likely != Likely::kIgnore &&
-      spaces_.narrows()) {  // what is nearest to the default and likely, where that is not
+  if (request_.recorded == nullptr && request_.likely != Likely::kIgnore && spaces_.narrows()) {
+    // What is likely and nearest to the default: that itself, where it is likely, and then it was submitted before.
     const SearchSpace& likely = *spaces_.likely();
     first.push_back(spaces_.to_legal(default_position(likely, default_configuration(likely.parameters()))));
   }
