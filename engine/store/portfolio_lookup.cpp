@@ -33,7 +33,7 @@ constexpr double kMostDifference = 2.0;  // of similar problems
 // (docs/results/architectures-h200-2026-11-29.md).
 constexpr double kOfArchitecture = 1.01, kMostBehindElsewhere = 1.25;  // a little over 1: those of the device's own come first
 // So many powers of two by which a shape is outside of the range, where it is not near it, are a difference of 1. Of portfolios that were
-// cut off, choices up to 32 times outside were nearly always ahead of the default
+// cut off, choices up to 32 times outside were ahead of the default, but of attention, where they are as good
 // (docs/results/untuned-h200-2026-11-29.md#outside-of-the-range).
 constexpr double kPowersOutside = 3.0;
 
