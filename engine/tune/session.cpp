@@ -37,6 +37,7 @@ Result<TuneReport> TuningSession::run(const Registry& registry) {
 
 Result<void> TuningSession::open(const Registry& registry) {
   HONE_ASSIGN(const StrategyPlugin* const plugin, registry.strategy(request_.strategy));
+  HONE_ASSIGN(withdrawn_, store_.withdrawn_configurations(key_));
   HONE_TRY(resume());
   default_position_ = default_position(space_, default_configuration(space_.parameters()));
   HONE_ASSIGN(searcher_, Searcher::start(request_, spaces_, *plugin, store_, session_, default_position_));
@@ -139,7 +140,7 @@ void TuningSession::set_rival(double time_us) {
 }
 
 void TuningSession::race() {
-  if (evaluator_ && best_us_) {
+  if (evaluator_ && best_us_ && !best_is_withdrawn_) {
     const double best = std::min(*best_us_, rival_us_.value_or(*best_us_));
     evaluator_->set_incumbent({.time_us = objective().needs_energy() ? best_time_us_ : best,
                                .value = best,
@@ -287,6 +288,10 @@ Observation TuningSession::told(const Trial& trial) const {
   return observation;
 }
 
+bool TuningSession::is_withdrawn(const Configuration& configuration) const {
+  return !withdrawn_.empty() && std::ranges::find(withdrawn_, text(request_.spec.parameters, configuration)) != withdrawn_.end();
+}
+
 void TuningSession::note(Trial trial) {
   ++report_.outcomes[trial.outcome];
   if (is_failure(trial.outcome) && report_.first_failure.empty()) {
@@ -298,13 +303,17 @@ void TuningSession::note(Trial trial) {
     ++powers_.count;
     powers_.least = std::min(powers_.least, power);
   }
-  if (trial.outcome == Outcome::kOk && !trial.measurement.raced_out && std::isfinite(value) && (!best_us_ || value < *best_us_)) {
+  const bool withdrawn = is_withdrawn(trial.configuration);
+  const bool first = !best_us_ || (best_is_withdrawn_ && !withdrawn);
+  if (trial.outcome == Outcome::kOk && !trial.measurement.raced_out && std::isfinite(value) &&
+      (first || (withdrawn == best_is_withdrawn_ && value < *best_us_))) {
     constexpr double kProgress = 0.995;  // less is a tie
-    if (!best_us_ || value < kProgress * *best_us_) {
+    if (first || value < kProgress * *best_us_) {
       improved_at_ = trials_.size();
       improved_seconds_ = trial.elapsed_seconds.value_or(earlier_seconds_);
     }
     best_us_ = value;
+    best_is_withdrawn_ = withdrawn;
     best_time_us_ = trial.measurement.median_us;
     powers_.best = power;
   }

@@ -19,7 +19,7 @@ Result<void> TuningSession::keep_best() {
   tell(SessionEvent::Step::kPaused);
   const Trial* best = nullptr;
   for (const Trial& trial : trials_) {
-    if (trial.outcome == Outcome::kOk && !trial.measurement.raced_out && (best == nullptr || value_of(trial) < value_of(*best))) {
+    if (may_win(trial) && !trial.measurement.raced_out && (best == nullptr || value_of(trial) < value_of(*best))) {
       best = &trial;
     }
   }
@@ -44,11 +44,15 @@ Result<void> TuningSession::keep_best() {
   return written ? note_what_serves(*record) : Result<void>();
 }
 
+bool TuningSession::may_win(const Trial& trial) const {
+  return trial.outcome == Outcome::kOk && (best_is_withdrawn_ || !is_withdrawn(trial.configuration));
+}
+
 std::vector<Candidate> TuningSession::finalists() const {
   constexpr std::size_t kEnough = 64;
   std::vector<std::tuple<bool, double, std::size_t>> order;  // each value once: a percentile takes its time
   for (std::size_t i = 0; i < trials_.size(); ++i) {
-    if (trials_[i].outcome == Outcome::kOk) {
+    if (may_win(trials_[i]) || (trials_[i].outcome == Outcome::kOk && trials_[i].position == default_position_)) {
       order.emplace_back(trials_[i].measurement.raced_out, value_of(trials_[i]), i);
     }
   }
@@ -149,16 +153,17 @@ void TuningSession::note_failed_finalists(const std::vector<const Trial*>& faile
       text(request_.spec.parameters, first.configuration), name(first.outcome), first.detail.substr(0, first.detail.find('\n'))));
 }
 
-/// What was withdrawn from the problem is no record however fast it is, and must not keep the best of the others from being one.
+/// What was withdrawn from the problem, perhaps meanwhile, is no record however fast it is, and must not keep the best of the others from
+/// being one.
 Result<void> TuningSession::leave_out_withdrawn(std::vector<Trial>& right) {
-  HONE_ASSIGN(const std::vector<std::string> withdrawn, store_.withdrawn_configurations(key_));
-  std::vector<Trial> others;
-  std::ranges::copy_if(right, std::back_inserter(others), [&](const Trial& trial) {
-    return std::ranges::find(withdrawn, text(request_.spec.parameters, trial.configuration)) == withdrawn.end();
-  });
-  if (!others.empty() && others.size() < right.size()) {
-    report_.notes.push_back("configurations that were withdrawn from this problem are not chosen (hone records --all)");
-    right = std::move(others);
+  HONE_ASSIGN(withdrawn_, store_.withdrawn_configurations(key_));
+  const auto among_withdrawn = [this](const Trial& trial) { return is_withdrawn(trial.configuration); };
+  if (!std::ranges::all_of(right, among_withdrawn)) {
+    const bool left_out = std::ranges::any_of(trials_, [&](const Trial& t) { return t.outcome == Outcome::kOk && among_withdrawn(t); });
+    std::erase_if(right, among_withdrawn);
+    if (left_out) {
+      report_.notes.push_back("configurations that were withdrawn from this problem are not chosen (hone records --all)");
+    }
   }
   return {};
 }

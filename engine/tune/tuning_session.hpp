@@ -73,8 +73,8 @@ class TuningSession {
   [[nodiscard]] const RecordKey& key() const { return key_; }
   [[nodiscard]] std::int64_t session() const { return session_; }
   [[nodiscard]] const std::vector<Trial>& trials() const { return trials_; }
-  /// The best so far, of the objective.
-  [[nodiscard]] const std::optional<double>& best_us() const { return best_us_; }
+  /// The best so far, of the objective, among what was not withdrawn from the problem.
+  [[nodiscard]] std::optional<double> best_us() const { return best_is_withdrawn_ ? std::nullopt : best_us_; }
   [[nodiscard]] const std::map<Outcome, std::int64_t>& outcomes() const { return report_.outcomes; }
   [[nodiscard]] const Trial* default_trial() const;
   /// Whether the default, the record that the store has for the problem and what serves without one were tried.
@@ -95,6 +95,8 @@ class TuningSession {
   /// What an earlier run of the session had measured, and did not live to record.
   void submit_leftovers();
   void tell_history();
+  /// Whether people, or a check of its outputs, withdrew it from the problem, so that it is no record of it again.
+  [[nodiscard]] bool is_withdrawn(const Configuration& configuration) const;
   /// Keeps a trial in memory and in the counts.
   void note(Trial trial);
   Result<void> record(std::vector<Trial> finished);
@@ -105,7 +107,8 @@ class TuningSession {
   /// As a strategy is told.
   [[nodiscard]] Observation told(const Trial& trial) const;
   static void add(StageSeconds& sum, const StageSeconds& trial);
-  /// Tells the evaluator what candidates race against: not before the default was measured alone.
+  /// Tells the evaluator what candidates race against: not before the default was measured alone, and nothing that was withdrawn, which
+  /// would leave what is slower than it unmeasured.
   void race();
   void progress(SessionStage stage) const;
   void tell(SessionEvent::Step step, const Trial* trial = nullptr, const Control* control = nullptr) const;
@@ -133,7 +136,10 @@ class TuningSession {
   /// store alone, so that a resumed session is where it was.
   [[nodiscard]] bool likely_share_is_spent() const;
   // session_winner.cpp
-  /// All that may win, the fastest first; those that lost a race after them, as what they raced against may have been wrong.
+  /// Right, and not withdrawn unless all that is right is.
+  [[nodiscard]] bool may_win(const Trial& trial) const;
+  /// All that may win and the default, the fastest first; those that lost a race after them, as what they raced against may have been
+  /// wrong.
   [[nodiscard]] std::vector<Candidate> finalists() const;
   /// As many as are about as fast as the best.
   [[nodiscard]] std::size_t close_to_best(const std::vector<Candidate>& candidates) const;
@@ -167,10 +173,12 @@ class TuningSession {
   std::vector<Trial> trials_;
   std::set<Count> submitted_;  ///< to the present evaluator, before what the strategy proposed
   std::vector<Control> controls_;
-  std::optional<double> best_us_;   ///< of the objective, in the units of Objective::of
-  double best_time_us_ = 0.0;       ///< the median of its time
-  Objective::Powers powers_;        ///< of trials whose energy is known: over their time
-  std::optional<double> rival_us_;  ///< of another kernel of the operation
+  std::vector<std::string> withdrawn_;  ///< from the problem, before this session: configurations as their texts
+  std::optional<double> best_us_;       ///< of the objective, in the units of Objective::of
+  bool best_is_withdrawn_ = false;      ///< as nothing else was right so far
+  double best_time_us_ = 0.0;           ///< the median of its time
+  Objective::Powers powers_;            ///< of trials whose energy is known: over their time
+  std::optional<double> rival_us_;      ///< of another kernel of the operation
   std::size_t allowed_ = std::numeric_limits<std::size_t>::max();
   std::size_t improved_at_ = 0;    ///< trials before the one that was ahead of the best so far by more than noise
   double improved_seconds_ = 0.0;  ///< when that was

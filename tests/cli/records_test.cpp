@@ -87,7 +87,6 @@ TEST_CASE("the best of the others becomes the record where the fastest was withd
   const TemporaryDirectory directory;
   const std::string store = directory / "S.db";
   const std::vector<std::string> two = {"--budget", "20trials", "--fix",
-                                        // as fast as each other: neither is too slow to be timed
                                         "block=256,bytes=16,in_flight=8,resident=0,stages=0,stream_load=true,stream_store=false|true"};
   const auto tune = [&](const std::vector<std::string>& more) {
     Arguments arguments = {"tune", "copy", "--device", "cpu", "--dtype", "f32", "--shape", "n=4096", "--store", store, "--json"};

@@ -258,6 +258,36 @@ TEST_CASE("a session begins with the default and the problem's record, so that i
   CHECK(tune(brief, fixture.store(), builtin_registry())->best->configuration.values != std::vector<Value>{4, 2});
 }
 
+TEST_CASE("what was withdrawn sets no pace: the best of the others gets to the final round however far behind it is") {
+  Fixture fixture;
+  TuneRequest request = fixture.request("exhaustive", "1h");
+  const double fastest_us = tune(request, fixture.store(), builtin_registry())->best->measurement.median_us;
+  REQUIRE(fixture.record()->configuration.values == std::vector<Value>{4, 2});
+  REQUIRE(fixture.store().set_record_state({fixture.record()->id}, RecordState::kWithdrawn, "").ok());
+  request.seed = 1;
+  SUBCASE("at the end of the budget") {
+    const TuneReport again = tune(request, fixture.store(), builtin_registry()).value();
+    CHECK(again.best->measurement.median_us == doctest::Approx(1.1 * fastest_us));
+    CHECK(again.notes ==
+          std::vector<std::string>{"configurations that were withdrawn from this problem are not chosen (hone records --all)"});
+    CHECK(fixture.record()->session == again.session);
+  }
+  SUBCASE("in a part of a session, which has no final round") {
+    request.finish = false;
+    const TuneReport again = tune(request, fixture.store(), builtin_registry()).value();
+    CHECK(again.best->measurement.median_us == doctest::Approx(1.1 * fastest_us));
+    CHECK(fixture.record()->session == again.session);
+  }
+  SUBCASE("where nothing else is right it is measured, and is no record") {
+    TuneRequest alone = fixture.restricted({{"a", {"4", "6"}}, {"b", {"2"}}}, "exhaustive");
+    const TuneReport again = tune(alone, fixture.store(), builtin_registry()).value();
+    CHECK(again.best->measurement.median_us == doctest::Approx(fastest_us));
+    REQUIRE(again.notes.size() == 1);
+    CHECK(again.notes.front().find("did not become the record: it was withdrawn") != std::string::npos);
+    CHECK_FALSE(fixture.record());
+  }
+}
+
 TEST_CASE("a session that did not try the record leaves it in place where it is faster") {
   Fixture fixture;
   CHECK(tune(fixture.request("exhaustive", "1h"), fixture.store(), builtin_registry()).ok());
