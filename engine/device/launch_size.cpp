@@ -28,8 +28,14 @@ double tail_of(double pieces, double in_a_wave) {
 
 }  // namespace
 
-LaunchSizes::LaunchSizes(const KernelSpec& spec, const Bindings& bound)
-    : spec_(spec), here_(spec.parameters, bound), without_limit_(spec.parameters, without_limit(bound)) {
+LaunchSizes::LaunchSizes(const KernelSpec& spec, const Bindings& bound) : expressions_(spec.parameters) {
+  for (const Pass& pass : spec.passes) {
+    Numbers& numbers = passes_.emplace_back();
+    numbers.enabled = expressions_.add(pass.enabled);
+    std::ranges::transform(pass.grid, numbers.grid.begin(), [this](const Expression& extent) { return expressions_.add(extent); });
+  }
+  here_.emplace(expressions_, bound);
+  without_limit_.emplace(expressions_, without_limit(bound));
   if (const auto known = bound.find(kMultiprocessors); known != bound.end()) {
     multiprocessors_ = known->second.real();
   }
@@ -49,18 +55,18 @@ LaunchSizes::LaunchSizes(const KernelSpec& spec, const Bindings& bound)
     for (const std::int64_t times : {kLonger / 2, kLonger}) {
       Bindings longer = without_limit(bound, kNoLimit);
       longer.insert_or_assign(name, Value(extent->second.integer() * times));
-      longer_.emplace_back(spec.parameters, longer);
+      longer_.emplace_back(expressions_, longer);
     }
   }
 }
 
-double LaunchSizes::padding_of(const Pass& pass, double pieces, const Configuration& configuration) {
+double LaunchSizes::padding_of(const Numbers& pass, double pieces, const Configuration& configuration) {
   constexpr double kLeastGrowth = 1.9, kMostGrowth = 2.1;
   double padding = 0.0;
   for (std::size_t i = 0; i < longer_.size(); i += 2) {
-    const auto at = [&](RepeatedExpressions& expressions) {
-      expressions.choose(configuration);
-      return blocks_of(pass, expressions);
+    const auto at = [&](RepeatedValues& values) {
+      values.choose(configuration);
+      return blocks_of(pass, values);
     };
     const double more = at(longer_[i + 1]), beyond = more > 0.0 ? std::log2(static_cast<double>(kLonger) * pieces / more) : 0.0;
     // Up to a factor of two there are nearly as many times as many pieces; of fewer it is to be seen whether they grow as tiles do.
@@ -71,19 +77,19 @@ double LaunchSizes::padding_of(const Pass& pass, double pieces, const Configurat
 }
 
 std::optional<LaunchSize> LaunchSizes::at(const Configuration& configuration) {
-  here_.choose(configuration);
-  without_limit_.choose(configuration);
-  std::vector<std::pair<const Pass*, double>> launched;
+  here_->choose(configuration);
+  without_limit_->choose(configuration);
+  std::vector<std::pair<const Numbers*, double>> launched;
   LaunchSize size{0.0, 0.0, 0.0};
-  for (const Pass& pass : spec_.passes) {
-    const std::optional<Value> enabled = here_.evaluate(pass.enabled);
-    if (!enabled) {
+  for (const Numbers& pass : passes_) {
+    const Value* const enabled = (*here_)[pass.enabled];
+    if (enabled == nullptr) {
       return std::nullopt;
     }
     if (!enabled->boolean()) {
       continue;
     }
-    const double blocks = blocks_of(pass, here_);
+    const double blocks = blocks_of(pass, *here_);
     if (blocks < 0.0) {
       return std::nullopt;
     }
@@ -100,13 +106,13 @@ std::optional<LaunchSize> LaunchSizes::at(const Configuration& configuration) {
   }
   double pieces = size.blocks, in_a_wave = *multiprocessors_, most = 0.0;
   for (const auto& [pass, blocks] : launched) {
-    if (const double all = blocks_of(*pass, without_limit_); all > most) {
+    if (const double all = blocks_of(*pass, *without_limit_); all > most) {
       most = all;
       size.padding = padding_of(*pass, all, configuration);
     }
   }
   for (const auto& [pass, blocks] : launched) {
-    if (const double more = blocks_of(*pass, without_limit_); more > blocks) {
+    if (const double more = blocks_of(*pass, *without_limit_); more > blocks) {
       pieces = more;
       in_a_wave = blocks;
       break;
@@ -116,11 +122,11 @@ std::optional<LaunchSize> LaunchSizes::at(const Configuration& configuration) {
   return size;
 }
 
-double LaunchSizes::blocks_of(const Pass& pass, RepeatedExpressions& expressions) {
+double LaunchSizes::blocks_of(const Numbers& pass, RepeatedValues& values) {
   double blocks = 1.0;
-  for (const Expression& extent : pass.grid) {
-    const std::optional<Value> value = expressions.evaluate(extent);
-    if (!value || value->integer() < 0) {
+  for (const std::size_t extent : pass.grid) {
+    const Value* const value = values[extent];
+    if (value == nullptr || value->integer() < 0) {
       return -1.0;
     }
     blocks *= static_cast<double>(value->integer());

@@ -1,8 +1,11 @@
 #pragma once
 // How much a kernel launches at a problem, and how evenly that fills a device.
 
+#include <array>
+#include <cstddef>
 #include <deque>
 #include <optional>
+#include <vector>
 
 #include "engine/kernel/kernel_spec.hpp"
 #include "engine/kernel/repeated_expressions.hpp"
@@ -28,22 +31,31 @@ class LaunchSizes {
  public:
   /// `bound`: the values of problem and device. The kernel must live as long as this.
   LaunchSizes(const KernelSpec& spec, const Bindings& bound);
+  LaunchSizes(const LaunchSizes&) = delete;
+  LaunchSizes& operator=(const LaunchSizes&) = delete;
 
   /// Nothing where an expression fails, or there is no block.
   std::optional<LaunchSize> at(const Configuration& configuration);
 
  private:
+  /// Of a pass, what expressions_ calls them.
+  struct Numbers {
+    std::size_t enabled = 0;
+    std::array<std::size_t, 3> grid{};
+  };
+
   /// Below 0 where an expression fails.
-  static double blocks_of(const Pass& pass, RepeatedExpressions& expressions);
+  static double blocks_of(const Numbers& pass, RepeatedValues& values);
 
   /// `pieces`: of the pass at the problem.
-  [[nodiscard]] double padding_of(const Pass& pass, double pieces, const Configuration& configuration);
+  [[nodiscard]] double padding_of(const Numbers& pass, double pieces, const Configuration& configuration);
 
-  const KernelSpec& spec_;
   std::optional<double> multiprocessors_;
-  RepeatedExpressions here_, without_limit_;  ///< of a device with more multiprocessors than any launch has pieces of work for
+  RepeatedExpressions expressions_;
+  std::vector<Numbers> passes_;
+  std::optional<RepeatedValues> here_, without_limit_;  ///< of a device with more multiprocessors than any launch has pieces of work for
   /// Of a device without limit, for each field of the problem that pieces depend on, with some and with twice as many times as much of it.
-  std::deque<RepeatedExpressions> longer_;
+  std::deque<RepeatedValues> longer_;
 };
 
 }  // namespace hone

@@ -26,36 +26,6 @@ bool compare(Operator op, N a, N b) {
   }
 }
 
-const char* apply_unary(Operator op, const Value& a, Value& result) {
-  const bool real = a.kind() == Value::Kind::kReal;
-  switch (op) {
-    case Operator::kNegate:
-      result = real ? Value(-a.real()) : Value(wrap_subtract(0, a.integer()));
-      return nullptr;
-    case Operator::kNot:
-      result = !a.boolean();
-      return nullptr;
-    case Operator::kComplement:
-      if (real) {
-        return kIntegerOnly;
-      }
-      result = ~a.integer();
-      return nullptr;
-    case Operator::kToInteger:
-      if (real && !fits_integer(a.real())) {
-        return kRealOverflow;
-      }
-      result = a.integer();
-      return nullptr;
-    case Operator::kToReal:
-      result = a.real();
-      return nullptr;
-    default:
-      result = a.boolean();
-      return nullptr;
-  }
-}
-
 const char* apply_real(Operator op, double a, double b, Value& result) {
   switch (op) {
     case Operator::kAdd:
@@ -125,18 +95,47 @@ const char* apply_integer(Operator op, std::int64_t a, std::int64_t b, Value& re
 
 }  // namespace
 
-const char* apply(Operator op, std::span<const Value> operands, Value& result) {
-  const Value& a = operands[0];
-  if (arity(op) == 1) {
-    return apply_unary(op, a, result);
+const char* apply(Operator op, const Value& a, Value& result) {
+  const bool real = a.kind() == Value::Kind::kReal;
+  switch (op) {
+    case Operator::kNegate:
+      result = real ? Value(-a.real()) : Value(wrap_subtract(0, a.integer()));
+      return nullptr;
+    case Operator::kNot:
+      result = !a.boolean();
+      return nullptr;
+    case Operator::kComplement:
+      if (real) {
+        return kIntegerOnly;
+      }
+      result = ~a.integer();
+      return nullptr;
+    case Operator::kToInteger:
+      if (real && !fits_integer(a.real())) {
+        return kRealOverflow;
+      }
+      result = a.integer();
+      return nullptr;
+    case Operator::kToReal:
+      result = a.real();
+      return nullptr;
+    default:
+      result = a.boolean();
+      return nullptr;
   }
-  const Value& b = operands[1];
+}
+
+const char* apply(Operator op, const Value& a, const Value& b, Value& result) {
   const bool real = a.kind() == Value::Kind::kReal || b.kind() == Value::Kind::kReal;
   if (is_comparison(op)) {
     result = real ? compare(op, a.real(), b.real()) : compare(op, a.integer(), b.integer());
     return nullptr;
   }
   return real ? apply_real(op, a.real(), b.real(), result) : apply_integer(op, a.integer(), b.integer(), result);
+}
+
+const char* apply(Operator op, std::span<const Value> operands, Value& result) {
+  return arity(op) == 1 ? apply(op, operands[0], result) : apply(op, operands[0], operands[1], result);
 }
 
 }  // namespace hone::kernel

@@ -50,7 +50,9 @@ constexpr bool shift_fits(std::int64_t by) { return by >= 0 && by < 64; }
 constexpr std::int64_t wrap_shift_left(std::int64_t a, std::int64_t by) { return wrap(static_cast<std::uint64_t>(a) << by); }
 constexpr bool fits_integer(double v) { return v >= -9223372036854775808.0 && v < 9223372036854775808.0; }
 
-/// Computes any operator but kConstant, kVariable, &&, || and ?:. Returns nullptr, or why there is no value.
+/// Computes any operator but kConstant, kVariable, &&, || and ?:, of one operand or of two. Returns nullptr, or why there is no value.
+const char* apply(Operator op, const Value& operand, Value& result);
+const char* apply(Operator op, const Value& first, const Value& second, Value& result);
 const char* apply(Operator op, std::span<const Value> operands, Value& result);
 
 }  // namespace hone::kernel

@@ -1,29 +1,20 @@
 #include "engine/kernel/repeated_expressions.hpp"
 
 #include <algorithm>
-#include <array>
-#include <span>
 
 #include "engine/kernel/arithmetic.hpp"
 
 namespace hone {
 
-RepeatedExpressions::RepeatedExpressions(const std::vector<Parameter>& parameters, const Bindings& fixed) : bound_(fixed) {
+RepeatedExpressions::RepeatedExpressions(const std::vector<Parameter>& parameters) {
   for (const Parameter& parameter : parameters) {
-    chosen_.push_back(&bound_["c." + parameter.name]);
+    parameters_.push_back("c." + parameter.name);
   }
 }
 
-void RepeatedExpressions::choose(const Configuration& configuration) {
-  for (std::size_t i = 0; i < chosen_.size(); ++i) {
-    *chosen_[i] = configuration.values.at(i);
-  }
-  ++choices_;
-}
-
-std::optional<Value> RepeatedExpressions::evaluate(const Expression& expression) {
-  const Value* const value = computed(place_of(expression));
-  return value == nullptr ? std::nullopt : std::optional(*value);
+std::size_t RepeatedExpressions::add(const Expression& expression) {
+  expressions_.push_back(place_of(expression));
+  return expressions_.size() - 1;
 }
 
 RepeatedExpressions::Place RepeatedExpressions::place_of(const Expression& expression) {
@@ -31,61 +22,82 @@ RepeatedExpressions::Place RepeatedExpressions::place_of(const Expression& expre
   if (const auto known = places_.find(&node); known != places_.end()) {
     return known->second;
   }
+  Step step{.op = node.op, .operands = static_cast<std::uint8_t>(node.operands.size())};
   Node made{.expression = &node};
   for (std::size_t i = 0; i < node.operands.size(); ++i) {
-    made.operands[i] = place_of(node.operands[i]);
-    made.varies = made.varies || nodes_[made.operands[i]].varies;
+    step.from[i] = place_of(node.operands[i]);
+    made.varies = made.varies || nodes_[step.from[i]].varies;
   }
-  if (node.op == Operator::kConstant) {
-    made.bound = &node.value;
-  } else if (const auto bound = bound_.find(node.name); node.op == Operator::kVariable && bound != bound_.end()) {
-    made.bound = &bound->second;
-    made.varies = std::ranges::find(chosen_, &bound->second) != chosen_.end();
+  step.to = static_cast<Place>(nodes_.size());
+  if (node.op == Operator::kVariable) {
+    const auto parameter = std::ranges::find(parameters_, node.name);
+    made.varies = parameter != parameters_.end();
+    if (made.varies) {
+      of_parameters_.emplace_back(step.to, static_cast<std::size_t>(parameter - parameters_.begin()));
+    } else {
+      others_.push_back(step.to);
+    }
+  } else if (node.op != Operator::kConstant) {
+    std::vector<Step>& steps = made.varies ? each_ : once_;
+    steps.push_back(step);
+    made.steps = made.varies ? steps.size() : 0;
   }
   nodes_.push_back(made);
-  const auto place = static_cast<Place>(nodes_.size() - 1);
-  places_.emplace(&node, place);
-  return place;
+  places_.emplace(&node, step.to);
+  return step.to;
 }
 
-const Value* RepeatedExpressions::computed(Place place) {
-  Node& node = nodes_[place];
-  if (node.known_at == 0 || (node.varies && node.known_at != choices_)) {
-    node.is_valid = compute(node, node.value);
-    node.known_at = choices_;
+RepeatedValues::RepeatedValues(const RepeatedExpressions& expressions, const Bindings& fixed)
+    : expressions_(expressions), values_(expressions.nodes_.size()), is_valid_(expressions.nodes_.size(), 1) {
+  for (std::size_t place = 0; place < values_.size(); ++place) {
+    values_[place] = expressions.nodes_[place].expression->value;
   }
-  return node.is_valid ? &node.value : nullptr;
+  for (const Place place : expressions.others_) {
+    const auto bound = fixed.find(expressions.nodes_[place].expression->name);
+    is_valid_[place] = bound != fixed.end() ? 1 : 0;
+    values_[place] = bound != fixed.end() ? bound->second : Value();
+  }
+  std::ranges::for_each(expressions.once_, [this](const RepeatedExpressions::Step& step) { run(step); });
 }
 
-bool RepeatedExpressions::compute(const Node& node, Value& result) {
-  const Operator op = node.expression->op;
-  if (op == Operator::kConstant || op == Operator::kVariable) {
-    result = node.bound == nullptr ? Value() : *node.bound;
-    return node.bound != nullptr;
+void RepeatedValues::choose(const Configuration& configuration) {
+  for (const auto& [place, parameter] : expressions_.of_parameters_) {
+    values_[place] = configuration.values.at(parameter);
   }
-  const Value* const first = computed(node.operands[0]);
-  if (first == nullptr) {
+  done_ = 0;
+}
+
+const Value* RepeatedValues::operator[](std::size_t expression) {
+  const Place place = expressions_.expressions_.at(expression);
+  for (; done_ < expressions_.nodes_[place].steps; ++done_) {
+    run(expressions_.each_[done_]);
+  }
+  return is_valid_[place] != 0 ? &values_[place] : nullptr;
+}
+
+void RepeatedValues::run(const RepeatedExpressions::Step& step) { is_valid_[step.to] = compute(step, values_[step.to]) ? 1 : 0; }
+
+bool RepeatedValues::compute(const RepeatedExpressions::Step& step, Value& result) const {
+  const auto is_valid = [&](std::size_t operand) { return is_valid_[step.from[operand]] != 0; };
+  const Value& first = values_[step.from[0]];
+  if (!is_valid(0)) {
     return false;
   }
-  if (op == Operator::kSelect || kernel::is_logic(op)) {
-    // Of `a && b` and `a || b` the second is only asked where the first does not decide.
-    const bool is_decided = kernel::is_logic(op) && first->boolean() == (op == Operator::kLogicalOr);
-    const Value* const chosen = is_decided ? first : computed(node.operands[op == Operator::kSelect && !first->boolean() ? 2 : 1]);
-    if (chosen != nullptr) {
-      result = op == Operator::kSelect ? *chosen : Value(chosen->boolean());
-    }
-    return chosen != nullptr;
+  if (step.op == Operator::kSelect) {
+    const std::size_t chosen = first.boolean() ? 1 : 2;
+    result = values_[step.from[chosen]];
+    return is_valid(chosen);
   }
-  std::array<Value, 2> operands{*first};
-  const std::size_t count = node.expression->operands.size();
-  if (count == 2) {
-    const Value* const second = computed(node.operands[1]);
-    if (second == nullptr) {
-      return false;
-    }
-    operands[1] = *second;
+  if (kernel::is_logic(step.op)) {
+    // Of `a && b` and `a || b` the second counts only where the first does not decide.
+    const bool is_decided = first.boolean() == (step.op == Operator::kLogicalOr);
+    result = is_decided ? first.boolean() : values_[step.from[1]].boolean();
+    return is_decided || is_valid(1);
   }
-  return kernel::apply(op, std::span(operands).first(count), result) == nullptr;
+  if (step.operands == 1) {
+    return kernel::apply(step.op, first, result) == nullptr;
+  }
+  return is_valid(1) && kernel::apply(step.op, first, values_[step.from[1]], result) == nullptr;
 }
 
 }  // namespace hone

@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <numeric>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -24,6 +27,11 @@ std::vector<Parameter> one_parameter() {
 std::optional<Value> value_of(const Expression& expression, const Bindings& bound) {
   const Result<Value> value = expression.evaluate(bound);
   return value ? std::optional(*value) : std::nullopt;
+}
+
+std::optional<Value> value_of(RepeatedValues& values, std::size_t expression) {
+  const Value* const value = values[expression];
+  return value == nullptr ? std::nullopt : std::optional(*value);
 }
 
 /// All expressions that a kernel has of its configurations.
@@ -58,18 +66,25 @@ TEST_CASE("repeated expressions are what they are one at a time, for every kerne
         }
       }
     }
-    RepeatedExpressions repeated(spec->parameters, fixed);
+    RepeatedExpressions expressions(spec->parameters);
+    for (const Expression& one : all) {
+      expressions.add(one);
+    }
+    RepeatedValues values(expressions, fixed);
     for (int i = 0; i < 10; ++i) {
       Configuration configuration;
       for (const Parameter& parameter : spec->parameters) {
         configuration.values.push_back(parameter.values[below(parameter.values.size())]);
       }
-      repeated.choose(configuration);
+      values.choose(configuration);
       Bindings bound = bindings(spec->parameters, configuration);
       bound.insert(fixed.begin(), fixed.end());
-      for (const Expression& one : all) {
-        const std::optional<Value> expected = value_of(one, bound);
-        CHECK(repeated.evaluate(one) == expected);
+      std::vector<std::size_t> order(all.size());
+      std::iota(order.begin(), order.end(), std::size_t{0});
+      std::shuffle(order.begin(), order.end(), random);
+      for (const std::size_t one : order) {
+        const std::optional<Value> expected = value_of(all[one], bound);
+        CHECK(value_of(values, one) == expected);
         ++(expected ? valid : failed);
       }
     }
@@ -83,15 +98,20 @@ TEST_CASE("what fails fails for its configuration alone, and not where nobody as
   const Expression is_some = Expression::make(Operator::kNotEqual, {kBlock, kZero});
   const Expression guarded = Expression::make(Operator::kSelect, {is_some, quotient, kZero});
   const Expression both = Expression::make(Operator::kLogicalAnd, {is_some, quotient});
-  RepeatedExpressions repeated(one_parameter(), {{"p.rows", Value(6)}});
+  RepeatedExpressions expressions(one_parameter());
+  const Expression nothing = Expression::variable("d.nothing");
+  for (const Expression* const one : {&quotient, &guarded, &both, &nothing}) {
+    expressions.add(*one);
+  }
+  RepeatedValues values(expressions, {{"p.rows", Value(6)}});
   for (const int block : {2, 0, 3}) {
     CAPTURE(block);
-    repeated.choose({{Value(block)}});
-    CHECK(repeated.evaluate(quotient) == (block == 0 ? std::nullopt : std::optional(Value(6 / block))));
-    CHECK(repeated.evaluate(guarded) == Value(block == 0 ? 0 : 6 / block));
-    CHECK(repeated.evaluate(both) == Value(block != 0));
+    values.choose({{Value(block)}});
+    CHECK(value_of(values, 0) == (block == 0 ? std::nullopt : std::optional(Value(6 / block))));
+    CHECK(value_of(values, 1) == Value(block == 0 ? 0 : 6 / block));
+    CHECK(value_of(values, 2) == Value(block != 0));
+    CHECK_FALSE(value_of(values, 3).has_value());
   }
-  CHECK_FALSE(repeated.evaluate(Expression::variable("d.nothing")).has_value());
 }
 
 }  // namespace hone
