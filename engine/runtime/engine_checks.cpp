@@ -33,7 +33,7 @@ Result<std::shared_ptr<const Prepared>> EngineCore::prepare_standard(const Prepa
   return std::shared_ptr<const Prepared>(std::move(standard));
 }
 
-/// Handles launch the default from here on; lookups find it, too.
+/// Its handles launch the default from here on; lookups find it, too, of whatever shape.
 void EngineCore::reject(const Prepared& served, const LaunchCheck& found) {
   {
     const std::lock_guard lock(mutex_);
@@ -41,11 +41,29 @@ void EngineCore::reject(const Prepared& served, const LaunchCheck& found) {
   }
   served.checked->instead.store(served.checked->standard.get(), std::memory_order_release);
   served.superseded = true;
+  for (const std::shared_ptr<AskedProblem>& asked : problems_.all()) {
+    for (const std::shared_ptr<Prepared>& other : {asked->loaded(), asked->stand_in()}) {
+      if (other != nullptr && launches_rejected(*other)) {
+        other->superseded = true;
+      }
+    }
+  }
   generation_.fetch_add(1, std::memory_order_release);
   store_->warn(fmt::format(
       "a check found a launch wrong, and the default serves in its place: {}. `hone verify {} --update` holds the record against the "
       "reference and withdraws it if it is wrong",
       found.text, found.kernel));
+}
+
+bool EngineCore::is_rejected(const OperationChoice& chosen) const {
+  return chosen.choice.source != Source::kDefault &&
+         is_rejected(chosen.spec->name, chosen.problem.dtype, text(chosen.spec->parameters, chosen.choice.configuration));
+}
+
+bool EngineCore::launches_rejected(const Prepared& prepared) const {
+  const bool has_instead = prepared.checked != nullptr && prepared.checked->instead.load(std::memory_order_acquire) != nullptr;
+  return prepared.choice.source != Source::kDefault && !has_instead &&
+         is_rejected(prepared.name, prepared.problem.dtype, prepared.configuration);
 }
 
 bool EngineCore::is_rejected(std::string_view kernel, const DTypes& dtypes, const std::string& configuration) const {

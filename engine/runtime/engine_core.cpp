@@ -122,7 +122,7 @@ Result<std::shared_ptr<Prepared>> EngineCore::load_other(const OperationChoice& 
     const Lookup lookup{.purpose = purpose_within(max_error_, given_, objective_), .portfolios = portfolios, .without_store = true};
     Result<OperationChoice> next = predicted ? choose(known.tuned, problem, found_.info, from, *libraries_, lookup)
                                              : choose(known.tuned, problem, found_.info, from, lookup);
-    if (next && next->choice.source != Source::kDefault) {
+    if (next && next->choice.source != Source::kDefault && !is_rejected(*next)) {
       next->choice.why = why;
       if (auto loaded = load_choice(known, *next->spec, next->problem, std::move(next->choice), from)) {
         return loaded;
@@ -152,8 +152,8 @@ Result<std::shared_ptr<Prepared>> EngineCore::load(const NamedOperation& known, 
     return standing;
   }
   const KernelSpec& spec = *chosen.spec;
-  if (const std::string configuration = text(spec.parameters, choice.configuration);
-      choice.source != Source::kDefault && is_rejected(spec.name, chosen.problem.dtype, configuration)) {
+  if (is_rejected(chosen)) {
+    const std::string configuration = text(spec.parameters, choice.configuration);
     HONE_ASSIGN(
         std::shared_ptr<Prepared> standard,
         load_default(known, problem, from.get(), fmt::format("{} of {} was wrong in a check of a launch", configuration, spec.name)));
@@ -186,14 +186,17 @@ Result<void> EngineCore::refresh(AskedProblem& asked, const NamedOperation& know
     return {};
   }
   Result<std::shared_ptr<Prepared>> loaded = load(known, problem, standing);
-  if (!loaded && standing == nullptr) {
+  if (!loaded && (standing == nullptr || launches_rejected(*standing))) {
     return std::move(loaded).error();
   }
   if (!loaded) {  // what cannot be loaded leaves the stand-in in place, for good
     standing->superseded = standing->provisional = false;
   } else if (*loaded != standing) {
     count_launches(**loaded, known, problem);
-    asked.set_loaded(std::move(loaded).value());
+    asked.set_loaded(*loaded);
+    if (launches_rejected(**loaded)) {  // by a check that ended meanwhile, and did not see it among what is loaded
+      (*loaded)->superseded = true;
+    }
   }
   return {};
 }
@@ -224,7 +227,7 @@ Result<Kernel> EngineCore::look_up_at_once(const std::shared_ptr<const NamedOper
     load_in_background(key, asked, known, problem);
   }
   loaded = loaded != nullptr ? loaded : asked->stand_in();
-  if (loaded == nullptr) {
+  if (loaded == nullptr || launches_rejected(*loaded)) {
     Result<std::shared_ptr<Prepared>> made = stand_in(*known, problem);
     if (!made) {
       return failure ? *failure : std::move(made).error();

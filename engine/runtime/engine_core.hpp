@@ -81,6 +81,10 @@ class EngineCore {
   Result<void> start_checks(const EngineOptions& options);
   Result<std::shared_ptr<const Prepared>> prepare_standard(const Prepared& served);
   void reject(const Prepared& served, const LaunchCheck& found);
+  /// Whether a check found the configuration wrong, of whatever shape.
+  [[nodiscard]] bool is_rejected(const OperationChoice& chosen) const;
+  /// And no default is launched in its place.
+  [[nodiscard]] bool launches_rejected(const Prepared& prepared) const;
   [[nodiscard]] bool is_rejected(std::string_view kernel, const DTypes& dtypes, const std::string& configuration) const;
 
   Origin origin_;

@@ -9,6 +9,7 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "engine/runtime/prepared.hpp"
 
@@ -82,6 +83,14 @@ class Problems {
     const std::lock_guard lock(mutex_);
     const auto at = places_.find(key);
     return at == places_.end() ? nullptr : at->second->second;
+  }
+  [[nodiscard]] std::vector<std::shared_ptr<AskedProblem>> all() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::shared_ptr<AskedProblem>> problems;
+    for (const auto& [key, problem] : order_) {
+      problems.push_back(problem);
+    }
+    return problems;
   }
 
  private:

@@ -180,6 +180,20 @@ TEST_CASE("a configuration that is wrong for a rare input is found, and the defa
   }
 }
 
+TEST_CASE("a configuration that a check found wrong serves no other shape that was loaded before") {
+  Checking checking(256);
+  const auto other = [&] { return checking.engine().kernel("copy", DType::kF32, {{"n", 2 * kElements}}).value(); };
+  const Kernel before = other();
+  REQUIRE(before.source() == Source::kNearest);
+  const Kernel copy = checking.look_up();
+  checking.set(9, kRare);
+  while (checking.launch_until_checked(copy).finding == Finding::kAgrees) {  // of a launch before the input changed
+  }
+  CHECK(before.superseded());
+  CHECK(other().source() == Source::kDefault);
+  CHECK(contains(other().why(), "was wrong in a check"));
+}
+
 TEST_CASE("a bound kernel's lookups find the default once a check found the configuration wrong") {
   Checking checking(256);
   const BoundKernel bound = checking.engine().bind("copy", DType::kF32, {"n"}).value();
