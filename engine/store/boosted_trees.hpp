@@ -18,7 +18,8 @@ struct BoostedTrees {
   static constexpr std::size_t kMostTrees = 1024;  ///< of a text
   /// A border as it is kept: three digits behind the point.
   static double kept_border(double border);
-  static constexpr int kSteps = 30;  ///< leaves are multiples of a tree's step, of so many at most
+  static constexpr double kMostBorder = 0x1p53;  ///< in both directions
+  static constexpr int kSteps = 30;              ///< leaves are multiples of a tree's step, of so many at most
 
   /// Whether a feature is above one of its borders.
   struct Question {

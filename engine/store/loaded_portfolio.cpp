@@ -43,7 +43,7 @@ Portfolio merged(std::span<const Loaded> all) {
   Portfolio one = all.front()->portfolio();
   std::map<std::pair<std::string, std::string>, std::size_t> places;
   for (const PortfolioMember& member : one.members) {
-    places.emplace(std::pair(member.kernel, member.configuration), places.size());
+    places.emplace(std::pair(member.kernel, member.configuration), places.size());  // none is there twice
   }
   for (const Loaded& other : all.subspan(1)) {
     one.sources.insert(other->portfolio().sources.begin(), other->portfolio().sources.end());

@@ -10,7 +10,9 @@
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 namespace hone {
@@ -171,9 +173,9 @@ std::string trees_text(const PortfolioTrees& trees) {
 PortfolioTrees read_trees(const Json& json) {
   constexpr std::size_t kBase = kLevels.size(), kMostColumns = kBase * kBase;
   PortfolioTrees read{json.at("columns").get<std::vector<std::string>>(), {}};
-  const auto number = [](const Json& value) {
+  const auto number = [](const Json& value, double most = kMostSetting * kMostSetting) {
     const auto plain = value.get<double>();
-    if (!(std::abs(plain) <= kMostSetting * kMostSetting)) {
+    if (!(std::abs(plain) <= most)) {
       throw std::invalid_argument("its trees have a number that is too large");
     }
     return plain;
@@ -183,8 +185,9 @@ PortfolioTrees read_trees(const Json& json) {
   bool fits = read.columns.size() <= kMostColumns && steps.size() == trees.size() && trees.size() <= BoostedTrees::kMostTrees;
   for (const Json& borders : json.at("borders")) {
     std::vector<float>& own = read.trees.borders.emplace_back();
-    std::ranges::transform(borders, std::back_inserter(own),
-                           [&](const Json& border) { return static_cast<float>(BoostedTrees::kept_border(number(border))); });
+    std::ranges::transform(borders, std::back_inserter(own), [&](const Json& border) {
+      return static_cast<float>(BoostedTrees::kept_border(number(border, BoostedTrees::kMostBorder)));
+    });
     fits = fits && own.size() <= BoostedTrees::kMostBorders && std::ranges::adjacent_find(own, std::greater_equal()) == own.end();
   }
   fits = fits && read.columns.size() == read.trees.borders.size();
@@ -335,9 +338,13 @@ std::string fault(const Portfolio& portfolio) {
       !(rule.tail >= 0.0 && rule.tail <= kMostSetting) || !(std::abs(rule.alignment) <= kMostSetting)) {
     return "a rule that does not fit its range";
   }
+  std::set<std::pair<std::string_view, std::string_view>> members;
   for (const PortfolioMember& member : portfolio.members) {
     if (!portfolio.sources.contains(member.kernel)) {
       return "a member of a kernel without a source hash";
+    }
+    if (!members.emplace(member.kernel, member.configuration).second) {
+      return fmt::format("a member twice, {} {}", member.kernel, member.configuration);
     }
   }
   for (const PortfolioPoint& point : portfolio.points) {

@@ -220,7 +220,9 @@ Result<bool> visit_store(PortfolioKey key, const LookupRequest& request, Store& 
 bool visit_shipped(const PortfolioKey& key, const LookupRequest& request, std::string& why, const Visitor& visitor) {
   std::vector<ShippedGroup> groups = shipped_groups(key.operation, key.device, request.device.architecture);
   std::erase_if(groups, [&](const ShippedGroup& group) { return !request.is_for(group.front()->head()); });
-  std::ranges::stable_sort(groups, {}, [&](const ShippedGroup& group) { return request.difference(group.front()->head()); });
+  std::ranges::stable_sort(groups, {}, [&](const ShippedGroup& group) {
+    return std::pair(request.difference(group.front()->head()), request.outside(group.front()->head()));
+  });
   return std::ranges::any_of(groups, [&](const ShippedGroup& group) {
     if (!visitor.wants(request.difference(group.front()->head()), true)) {
       return false;

@@ -32,7 +32,10 @@ std::optional<float> number_of(std::string_view text) {
   }
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(static_cast<float>(number)) : std::nullopt;
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return std::nullopt;
+  }
+  return static_cast<float>(std::clamp(static_cast<double>(number), -BoostedTrees::kMostBorder, BoostedTrees::kMostBorder));
 }
 
 /// The column of a value, and what it is there.

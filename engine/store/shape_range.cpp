@@ -55,6 +55,11 @@ Result<RangeAxis::Part> parse_part(const KernelSpec& spec, const ProblemField& f
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("shapes: {}={} is empty: a span is LEAST..MOST, and a single value stands alone", field.name, part)};
   }
+  if (least == 0 && most > 0) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("shapes: {0}={1} begins at 0, which is far from all others: write {0}=0|1..{2}, or {0}=1..{2}", field.name,
+                             part, most)};
+  }
   if (least != most && field.kind != FieldKind::kExtent) {
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("shapes: '{}' is no extent: name its values, as in {}=1|2", field.name, field.name)};
@@ -140,7 +145,8 @@ std::int64_t draw_extent(const RangeAxis& axis, double where, double how) {
   if (part.least == part.most) {
     return part.least;
   }
-  const double low = std::log(static_cast<double>(part.least)), high = std::log(static_cast<double>(part.most) + 1.0);
+  const double low = std::log(static_cast<double>(std::max<std::int64_t>(1, part.least))),
+               high = std::log(static_cast<double>(part.most) + 1.0);
   const auto extent = static_cast<std::int64_t>(std::exp(low + fraction(place) * (high - low)));
   return aligned(std::clamp(extent, part.least, part.most), how, part);
 }

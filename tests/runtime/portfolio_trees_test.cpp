@@ -130,6 +130,17 @@ TEST_CASE("the text of a portfolio keeps its trees") {
   CHECK(text(read) == written);
 }
 
+TEST_CASE("values as large as parameters may be do not make a text that cannot be read") {
+  Portfolio portfolio = by_alignment();
+  portfolio.members[0].configuration = "a=16777216,path=direct";
+  portfolio.members[1].configuration = "a=9223372036854775807,path=staged";
+  portfolio.trees = fit_trees(portfolio);
+  REQUIRE(portfolio.trees);
+  const Result<Portfolio> read = parse_portfolio(text(portfolio));
+  REQUIRE_MESSAGE(read.ok(), read.error().message);
+  CHECK(read->trees == portfolio.trees);
+}
+
 TEST_CASE("trees that contradict themselves are refused") {
   Portfolio portfolio = by_alignment();
   portfolio.trees = fit_trees(portfolio);

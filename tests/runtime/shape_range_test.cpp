@@ -37,6 +37,7 @@ TEST_CASE("what is wrong with a range is said") {
   CHECK(range_error("softmax", "rows=1..5,rows=7").find("given twice") != std::string::npos);
   CHECK(range_error("softmax", "rows=9..5").find("is empty") != std::string::npos);
   CHECK(range_error("softmax", "rows=0..5").find("at least 1") != std::string::npos);
+  CHECK(range_error("attention", "window=0..4096").find("write window=0|1..4096, or window=1..4096") != std::string::npos);
   CHECK(range_error("softmax", "rows=1..x").find("'rows=1..x': 'x' is no number") != std::string::npos);
   CHECK(range_error("softmax", "rows=1...5").find("'.5' is no number") != std::string::npos);
   CHECK(range_error("gemm", "layout=1|2").find("STATIC") != std::string::npos);
