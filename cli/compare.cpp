@@ -5,6 +5,7 @@
 
 #include "cli/compare_report.hpp"
 #include "cli/embedding.hpp"
+#include "cli/number.hpp"
 #include "cli/output.hpp"
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
@@ -102,7 +103,12 @@ Result<CompareRequest> make_request(const cxxopts::ParseResult& arguments) {
   HONE_ASSIGN(request.transfer, parse_transfer(arguments["transfer"].as<std::string>()));
   const std::vector<double> usual =
       request.unit == CostUnit::kEvaluations ? std::vector{25.0, 50.0, 100.0, 200.0, 400.0} : std::vector{60.0, 300.0, 900.0};
-  request.budgets = arguments.count("budgets") > 0 ? arguments["budgets"].as<std::vector<double>>() : usual;
+  request.budgets = usual;
+  if (arguments.count("budgets") > 0) {
+    const std::vector<Number> given = arguments["budgets"].as<std::vector<Number>>();
+    request.budgets.resize(given.size());
+    std::ranges::transform(given, request.budgets.begin(), &Number::value);
+  }
   constexpr int kMostRepeats = 100'000;  // each is kept until the end
   request.repeats = arguments["repeats"].as<int>();
   if (request.repeats > kMostRepeats) {
@@ -151,7 +157,7 @@ int compare(int argc, char** argv) {
       "strategy", "a strategy, with settings after a colon (NAME:key=value,key=value), or a shared object with strategies (repeatable)",
       cxxopts::value<Words>(),
       "NAME")("budgets", "budgets at which results are compared (default: 25,50,100,200,400; with --unit seconds 60,300,900)",
-              cxxopts::value<std::vector<double>>(),
+              cxxopts::value<std::vector<Number>>(),
               "LIST")("repeats", "searches of each strategy on each space", cxxopts::value<int>()->default_value("100"), "N")(
       "seed", "seed of the searches; the same for every strategy", cxxopts::value<std::uint64_t>()->default_value("0"), "N")(
       "jobs", "parallel searches (0: one per core); results do not depend on it", cxxopts::value<int>()->default_value("0"), "N")(

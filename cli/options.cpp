@@ -10,6 +10,7 @@
 #include <iterator>
 #include <vector>
 
+#include "cli/number.hpp"
 #include "cli/operations.hpp"
 #include "cli/registry.hpp"
 #include "cli/session_devices.hpp"
@@ -112,20 +113,20 @@ Result<Restriction> find_restriction(const cxxopts::ParseResult& arguments) {
 void add_timing_options(cxxopts::Options& options) {
   const MeasureSettings usual;
   options.add_options()("graph-below", "kernels faster than this are timed as calls of a graph, if the device has graphs; 0: never",
-                        cxxopts::value<double>()->default_value(fmt::format("{}", usual.graph_below_us)), "MICROSECONDS")(
+                        cxxopts::value<Number>()->default_value(fmt::format("{}", usual.graph_below_us)), "MICROSECONDS")(
       "timing-seconds", "how long one configuration is timed at most, where its times vary too much to end earlier",
-      cxxopts::value<double>()->default_value(fmt::format("{}", usual.maximum_seconds)), "SECONDS");
+      cxxopts::value<Number>()->default_value(fmt::format("{}", usual.maximum_seconds)), "SECONDS");
 }
 
 void add_accuracy_option(cxxopts::Options& options) {
   options.add_options()("max-error",
                         "allowed error of float results: this share of the answer plus the answers' root mean square, in addition to "
                         "rounding. Each bound has its own records",
-                        cxxopts::value<double>(), "SHARE");
+                        cxxopts::value<Number>(), "SHARE");
 }
 
 Result<double> find_accuracy(const cxxopts::ParseResult& arguments) {
-  const double most = arguments.count("max-error") > 0 ? arguments["max-error"].as<double>() : 0.0;
+  const double most = arguments.count("max-error") > 0 ? arguments["max-error"].as<Number>().value : 0.0;
   if (arguments.count("max-error") > 0 && !(most > 0.0 && most < 1.0)) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("--max-error is a share above 0 and below 1, e.g. 1e-3; it cannot be {}", most)};
   }
@@ -152,12 +153,12 @@ Result<Purpose> find_purpose(const cxxopts::ParseResult& arguments, const Given&
 
 Result<MeasureSettings> find_timing(const cxxopts::ParseResult& arguments) {
   constexpr double kMostTimingSeconds = 3600.0;
-  const double below = arguments["graph-below"].as<double>();
+  const double below = arguments["graph-below"].as<Number>().value;
   if (!(below >= 0.0)) {
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("--graph-below is a time in microseconds, or 0 for never; it cannot be {}", below)};
   }
-  const double seconds = arguments["timing-seconds"].as<double>();
+  const double seconds = arguments["timing-seconds"].as<Number>().value;
   if (!(seconds > 0.0 && seconds <= kMostTimingSeconds)) {
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("--timing-seconds is a time above 0 and up to {}; it cannot be {}", kMostTimingSeconds, seconds)};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <map>
 #include <new>
 #include <ranges>
 #include <string_view>
@@ -127,9 +128,31 @@ bool has_option(const cxxopts::Options& options, const std::string& word) {
   });
 }
 
+/// Of an option with one value that was given several, another one each time: cxxopts takes the last and says nothing. Empty if there is
+/// none.
+std::string given_twice(const cxxopts::Options& options, const cxxopts::ParseResult& arguments) {
+  std::map<std::string, std::string> values;
+  for (const cxxopts::KeyValue& given : arguments.arguments()) {
+    const bool has_one = std::ranges::any_of(options.groups(), [&](const std::string& group) {
+      return std::ranges::any_of(options.group_help(group).options, [&](const cxxopts::HelpOptionDetails& option) {
+        return !option.is_container && !option.is_boolean && std::ranges::find(option.l, given.key()) != option.l.end();
+      });
+    });
+    const auto [before, is_first] = values.emplace(given.key(), given.value());
+    if (has_one && !is_first && before->second != given.value()) {
+      return fmt::format("--{} is given twice, as '{}' and as '{}': it takes one value, and several things go into that, with commas",
+                         given.key(), before->second, given.value());
+    }
+  }
+  return "";
+}
+
 /// The command line, and what the user's file gives beside it.
-cxxopts::ParseResult parse_with_defaults(cxxopts::Options& options, const std::string& verb, int argc, char** argv) {
+Result<cxxopts::ParseResult> parse_with_defaults(cxxopts::Options& options, const std::string& verb, int argc, char** argv) {
   cxxopts::ParseResult given = options.parse(argc, argv);
+  if (const std::string twice = given_twice(options, given); !twice.empty()) {
+    return Error{ErrorCode::kInvalidArgument, twice};
+  }
   std::vector<std::string> more = default_words(verb, given);
   std::erase_if(more, [&](const std::string& word) { return !has_option(options, word); });
   if (more.empty()) {
@@ -171,7 +194,11 @@ int run_verb(cxxopts::Options& options, int argc, char** argv, const std::functi
   }
   try {
     options.allow_unrecognised_options();
-    const cxxopts::ParseResult arguments = parse_with_defaults(options, verb, argc, argv);
+    const Result<cxxopts::ParseResult> parsed = parse_with_defaults(options, verb, argc, argv);
+    if (!parsed) {
+      return fail_verb(verb, json, parsed.error());
+    }
+    const cxxopts::ParseResult& arguments = *parsed;
     if (arguments.count("help") > 0) {
       return finish(verb, false, {.json = {}, .text = options.help()});
     }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cli/interrupt.hpp"
+#include "cli/number.hpp"
 #include "cli/options.hpp"
 #include "cli/progress_display.hpp"
 #include "cli/registry.hpp"
@@ -33,7 +34,7 @@ Result<Kinds> find_kinds(const cxxopts::ParseResult& arguments) {
 }
 
 Result<double> find_seconds(const cxxopts::ParseResult& arguments, const std::string& option, double otherwise) {
-  const double seconds = arguments.count(option) > 0 ? arguments[option].as<double>() : otherwise;
+  const double seconds = arguments.count(option) > 0 ? arguments[option].as<Number>().value : otherwise;
   if (!(seconds > 0.0)) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("--{} is a number above 0; it cannot be {}", option, seconds)};
   }
@@ -124,9 +125,9 @@ int serve_trials(int argc, char** argv) {
       "kinds", "what work it takes: measure, compile (needs no device), both", cxxopts::value<std::string>()->default_value("measure"),
       "KINDS")("compile-workers", "processes that compile (0: one per core, with a device one core less)",
                cxxopts::value<std::uint16_t>()->default_value("0"),
-               "N")("idle", "leave after so long without work (default: never)", cxxopts::value<double>(), "SECONDS")(
+               "N")("idle", "leave after so long without work (default: never)", cxxopts::value<Number>(), "SECONDS")(
       "replay", "answer from this recorded space in place of a device", cxxopts::value<std::string>(), "FILE")(
-      "pace", "of a replay: seconds that a trial takes for each that it was recorded with", cxxopts::value<double>(), "FACTOR");
+      "pace", "of a replay: seconds that a trial takes for each that it was recorded with", cxxopts::value<Number>(), "FACTOR");
   add_plugin_option(options);
   add_progress_options(options);
   add_metrics_option(options);

@@ -8,6 +8,7 @@
 
 #include "cli/embedding.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/number.hpp"
 #include "cli/output.hpp"
 #include "cli/present.hpp"
 #include "cli/progress_display.hpp"
@@ -154,7 +155,7 @@ Result<std::size_t> parse_members(const std::string& text) {
 }
 
 Result<double> seconds_each(const cxxopts::ParseResult& arguments) {
-  const double seconds = arguments["each"].as<double>();
+  const double seconds = arguments["each"].as<Number>().value;
   if (seconds < 0.0) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("--each {}: give seconds above 0, or 0 for a part of the budget", seconds)};
   }
@@ -170,7 +171,7 @@ void add_range_options(cxxopts::Options& options) {
                         "instead of --shape: a range, for which a portfolio of configurations is made with a rule that chooses among them: "
                         "\"m=1..16384,n=4096|14336,k=4096\"",
                         cxxopts::value<std::string>(), "RANGE")("each", "of a range: seconds for a shape (0: a part of the budget)",
-                                                                cxxopts::value<double>()->default_value("0"), "SECONDS")(
+                                                                cxxopts::value<Number>()->default_value("0"), "SECONDS")(
       "largest", "of a range: the largest shapes, by the bytes of their arguments", cxxopts::value<std::string>()->default_value("1GiB"),
       "SIZE")("members", "of a range: how many configurations at most",
               cxxopts::value<std::string>()->default_value(std::to_string(Portfolio::kMostMembers)),

@@ -1,0 +1,24 @@
+#pragma once
+// The value of an option that takes a real number: all of what was typed, where cxxopts would take "0.1%" for 0.1.
+
+#include <charconv>
+#include <istream>
+#include <iterator>
+#include <string>
+#include <system_error>
+
+namespace hone::cli {
+
+struct Number {
+  double value = 0.0;
+};
+
+/// For cxxopts: fails where anything follows the number.
+inline std::istream& operator>>(std::istream& in, Number& number) {
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number.value);
+  in.clear(error == std::errc() && end == text.data() + text.size() ? std::ios::goodbit : std::ios::failbit);
+  return in;
+}
+
+}  // namespace hone::cli
