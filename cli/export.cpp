@@ -199,6 +199,10 @@ Result<Output> write_plan(const cxxopts::ParseResult& arguments, const Subject& 
   }
   HONE_TRY(check_listings(arguments, target.device.info));
   HONE_ASSIGN(const LaunchPlan plan, make_launch_plan(subject.spec, target.problem, std::move(selected.choice), target.device, store));
+  if (const std::string reason = static_reject(plan.passes, plan.code.resources, target.device.info); !reason.empty()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{} cannot be launched: {}", text(subject.spec.parameters, plan.choice.configuration), reason)};
+  }
   const fs::path folder = arguments["out"].as<std::string>();
   std::error_code failed;
   fs::create_directories(folder, failed);

@@ -187,16 +187,18 @@ std::string kept_text(const TuneRequest& request, const TuneReport& report, cons
   }
   const std::string reached = rate_text(rates(request.spec, request.problem, report.best->measurement.median_us));
   std::string lines = reached.empty() ? "" : fmt::format("rate     {}\n", reached);
-  const std::string_view gain = request.measure.objective.is_time() ? "speedup" : "gain   ";
+  // Of what is not known how far it is ahead of the default there is no number.
+  const std::string gain = report.speedup > 0.0
+                               ? fmt::format("{}  {:.2f}x, ", request.measure.objective.is_time() ? "speedup" : "gain   ", report.speedup)
+                               : std::string("result   ");
   if (!report.not_kept.empty()) {
-    return lines + fmt::format("{}  {:.2f}x, in {} as session {}\nrecord   none: {}\n", gain, report.speedup, store_name(store),
-                               report.session, report.not_kept);
+    return lines + fmt::format("{}in {} as session {}\nrecord   none: {}\n", gain, store_name(store), report.session, report.not_kept);
   }
   if (!report.faster_record) {
-    return lines + fmt::format("{}  {:.2f}x, stored in {} (session {})\n", gain, report.speedup, store_name(store), report.session);
+    return lines + fmt::format("{}stored in {} (session {})\n", gain, store_name(store), report.session);
   }
   const Record& record = *report.faster_record;
-  lines += fmt::format("{}  {:.2f}x, in {} as session {}\n", gain, report.speedup, store_name(store), report.session);
+  lines += fmt::format("{}in {} as session {}\n", gain, store_name(store), report.session);
   return lines + fmt::format("record   remains that of session {}, which is not clearly slower: {}, {}\n", record.session,
                              reached_text(request.measure.objective, record.measurement),
                              text(request.spec.parameters, record.configuration));

@@ -187,6 +187,14 @@ class Check {
     }
     if (!done) {
       const std::string said = logs.news();
+      if (const std::string finding = plugin.finding(said); !finding.empty()) {
+        Trial trial;
+        trial.configuration = sample.front();
+        trial.outcome = Outcome::kIllegalAccess;
+        trial.detail = "before any configuration ran, in the reference or a generator: " + finding;
+        add(problem, wanted, {std::move(trial)});
+        return {};
+      }
       report_.not_run.push_back({problem, wanted, done.error().message + (said.empty() ? "" : "; it says: " + said)});
     }
     return {};
