@@ -178,9 +178,13 @@ void BlockRunner::carry() {
 void BlockRunner::run_thread(Carrier& carrier) {
   carrier.thread = next_thread_++;
   carrier.index = next_index_;
-  if (++next_index_.x == job_->block.x) {
+  const HoneCpuIndex& block = job_->block;
+  if (job_->last_thread_first) {
+    carrier.thread = thread_count_ - 1 - carrier.thread;
+    carrier.index = {carrier.thread % block.x, carrier.thread / block.x % block.y, carrier.thread / block.x / block.y};
+  } else if (++next_index_.x == block.x) {
     next_index_.x = 0;
-    if (++next_index_.y == job_->block.y) {
+    if (++next_index_.y == block.y) {
       next_index_.y = 0;
       ++next_index_.z;
     }

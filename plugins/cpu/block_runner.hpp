@@ -28,6 +28,7 @@ struct GridJob {
   HoneCpuIndex grid{1, 1, 1}, block{1, 1, 1};
   std::size_t shared_bytes = 0;
   std::optional<std::uint8_t> shared_paint;  ///< every block finds its shared memory, static and dynamic, full of it
+  bool last_thread_first = false;            ///< threads of a block begin in the opposite order
   std::int64_t chunk = 1;                    ///< blocks taken at a time, in order: a block may wait for an earlier one
   std::atomic<std::int64_t> next{0};
   std::atomic<bool> failed{false};
@@ -107,7 +108,7 @@ class BlockRunner {
 
   // The block that runs.
   HoneCpuIndex block_index_{};
-  HoneCpuIndex next_index_{};
+  HoneCpuIndex next_index_{};  ///< where the first thread comes first
   unsigned thread_count_ = 0, next_thread_ = 0, ended_ = 0;
   unsigned barrier_count_ = 0, barrier_votes_ = 0, barrier_result_ = 0;
   unsigned ready_head_ = 0, ready_tail_ = 0;

@@ -91,6 +91,7 @@ class CpuDevice final : public Device {
   }
   Result<void> paint_shared(std::uint8_t pattern) override {
     executor_->shared_paint = pattern;
+    executor_->last_thread_first = !executor_->last_thread_first;  // of two runs that are validated each has another order
     return {};
   }
 
@@ -140,6 +141,7 @@ class CpuDevice final : public Device {
     }
     cpu::spoil(request.watches, spots);
     executor_->shared_paint.reset();  // it would be a part of the kernel's time
+    executor_->last_thread_first = false;
     if (request.flush_cache) {
       flusher_.flush(executor_->pool, static_cast<std::size_t>(info_.properties.at("l2_bytes")));
     }

@@ -20,6 +20,7 @@ struct Executor {
 
   ThreadPool pool;
   std::optional<std::uint8_t> shared_paint;           ///< what blocks find in the memory that they share
+  bool last_thread_first = false;                     ///< in blocks: one order hides that a thread does not wait for another one
   std::vector<std::unique_ptr<BlockRunner>> runners;  ///< runner i belongs to whoever is worker i of the pool's job
 };
 

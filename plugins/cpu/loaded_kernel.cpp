@@ -80,6 +80,7 @@ class CpuKernel final : public LoadedKernel {
     job.block = pass.block;
     job.shared_bytes = pass.shared_bytes;
     job.shared_paint = executor_->shared_paint;
+    job.last_thread_first = executor_->last_thread_first;
     job.chunk = std::max<std::int64_t>(1, job.blocks() / (executor_->pool.workers() * kChunksPerWorker));
     const auto wanted = static_cast<unsigned>(std::min<std::int64_t>(executor_->pool.workers(), job.blocks()));
     executor_->pool.run(wanted, [&](unsigned worker) { executor_->runners[worker]->run(job); });

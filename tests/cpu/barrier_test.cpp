@@ -1,4 +1,5 @@
 #include <numeric>
+#include <set>
 
 #include "tests/cpu/cpu_fixture.hpp"
 #include "tests/skip.hpp"
@@ -35,6 +36,24 @@ TEST_CASE("a block's barrier orders writes to shared memory") {
   for (std::size_t i = 0; i < out.size(); ++i) {
     REQUIRE(out[i] == static_cast<int>((i + 10) % 1024));
   }
+}
+
+TEST_CASE("of two painted runs one begins with the last thread of a block") {
+  CpuFixture cpu;
+  const auto compiled =
+      cpu.compile(make_spec(kernel_source("out[atomicAdd(&out[6], 1)] = (int)(threadIdx.x + 100 * threadIdx.y);"))).at(0).value();
+  std::vector<int> out(7, 0);  // the last one counts
+  const auto kernel = cpu.device().load(compiled, {geometry({1, 1, 1}, {3, 2, 1})}, {hone::DType::kF32, {{"n", 6}}}).value();
+  void* pointer = out.data();
+  void* const arguments[] = {&pointer};
+  std::set<std::vector<int>> orders;
+  for (int run = 0; run < 2; ++run) {
+    REQUIRE(cpu.device().paint_shared(0xff).ok());
+    out.back() = 0;
+    REQUIRE(kernel->launch(nullptr, arguments).ok());
+    orders.insert(out);
+  }
+  CHECK(orders == std::set<std::vector<int>>{{0, 1, 2, 100, 101, 102, 6}, {102, 101, 100, 2, 1, 0, 6}});
 }
 
 TEST_CASE("barriers with a predicate count, and and or") {
