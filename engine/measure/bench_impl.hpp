@@ -178,7 +178,7 @@ struct Bench::Impl {
   Result<void> fill_by_device(std::uint64_t seed);
   Result<void> generate(std::uint64_t seed);
   Result<void> fill_input(Slot& slot, void* destination, std::uint64_t stream);
-  Result<void> fill_variation(Slot& slot, void* destination, std::uint64_t stream);
+  Result<void> fill_variations(Slot& slot, void* destination, std::size_t argument);
   [[nodiscard]] std::string inputs_text() const;
 
   // validation.cpp
@@ -315,12 +315,14 @@ struct Bench::Impl {
   measure::GuardedArena own_arena_;
   std::vector<Owner> own_owners_;
   bool has_second_place_ = false, has_second_inputs_ = false;
+  std::uint64_t draws_ = 0;                          ///< of inputs
   std::array<std::vector<Frozen>, kPlaces> inputs_;  ///< of each place, as filled
   std::vector<Frozen> own_;                          ///< originals and answers
   std::optional<std::uint64_t> inputs_seed_, answer_seed_;
-  /// The inputs of this seed are those of another seed, except for a part of each.
+  /// The inputs of the last of these seeds are those of another seed, except for a part of each that each of them says.
   struct Variation {
-    std::uint64_t seed = 0, base = 0;
+    std::uint64_t base = 0;
+    std::vector<std::uint64_t> seeds;
   };
   std::optional<Variation> variation_;
   double largest_input_rms_ = 0.0;  ///< measured with the answers' sensitivity

@@ -10,13 +10,14 @@
 namespace hone {
 namespace {
 
-constexpr std::array<std::pair<InputProfile, std::string_view>, 13> kNames{{{InputProfile::kUsual, "usual"},
+constexpr std::array<std::pair<InputProfile, std::string_view>, 14> kNames{{{InputProfile::kUsual, "usual"},
                                                                             {InputProfile::kMixed, "mixed"},
                                                                             {InputProfile::kLarge, "large"},
                                                                             {InputProfile::kTiny, "tiny"},
                                                                             {InputProfile::kZero, "zero"},
                                                                             {InputProfile::kNegativeZero, "negative zero"},
                                                                             {InputProfile::kEqual, "equal"},
+                                                                            {InputProfile::kFew, "few"},
                                                                             {InputProfile::kOrdered, "ordered"},
                                                                             {InputProfile::kNegative, "negative"},
                                                                             {InputProfile::kPositive, "positive"},
@@ -24,10 +25,10 @@ constexpr std::array<std::pair<InputProfile, std::string_view>, 13> kNames{{{Inp
                                                                             {InputProfile::kGreatScalars, "great scalars"},
                                                                             {InputProfile::kOtherSigns, "scalars of the opposite sign"}}};
 
-constexpr std::array kProvoking{InputProfile::kMixed,        InputProfile::kLarge,        InputProfile::kTiny,
-                                InputProfile::kZero,         InputProfile::kEqual,        InputProfile::kOrdered,
-                                InputProfile::kNegativeZero, InputProfile::kNegative,     InputProfile::kPositive,
-                                InputProfile::kOtherScalars, InputProfile::kGreatScalars, InputProfile::kOtherSigns};
+constexpr std::array kProvoking{InputProfile::kMixed,     InputProfile::kLarge,    InputProfile::kTiny,         InputProfile::kZero,
+                                InputProfile::kEqual,     InputProfile::kFew,      InputProfile::kOrdered,      InputProfile::kNegativeZero,
+                                InputProfile::kNegative,  InputProfile::kPositive, InputProfile::kOtherScalars, InputProfile::kGreatScalars,
+                                InputProfile::kOtherSigns};
 
 }  // namespace
 
@@ -88,6 +89,9 @@ double mixed(std::uint64_t seed, std::size_t i, double tiny) {
   }
 }
 
+/// From 0 to 4.
+double few(std::uint64_t seed, std::size_t i) { return static_cast<double>(random_bits(seed ^ 0x666577, i) % 5); }
+
 double real_element(InputProfile profile, DType dtype, std::size_t i, std::size_t count, std::uint64_t seed) {
   const double usual = static_cast<double>(random_element(seed, i));
   const double tiny = tiny_of(dtype);
@@ -104,6 +108,8 @@ double real_element(InputProfile profile, DType dtype, std::size_t i, std::size_
       return -0.0;
     case InputProfile::kEqual:
       return static_cast<double>(random_element(seed, 0));
+    case InputProfile::kFew:
+      return few(seed, i) - 2.0;
     case InputProfile::kOrdered: {
       const double slope = 2.0 * std::fabs((2.0 * static_cast<double>(i) + 1.0) / static_cast<double>(count) - 1.0) - 1.0;
       return seed % 2 == 0 ? slope : -slope;
@@ -125,6 +131,8 @@ double integer_element(InputProfile profile, DType dtype, std::size_t i, std::si
       return 0.0;
     case InputProfile::kEqual:
       return usual_element(dtype, seed, 0);
+    case InputProfile::kFew:
+      return std::min(values - 1.0, few(seed, i)) + (least < 0.0 ? -2.0 : 0.0);
     case InputProfile::kOrdered:
       return std::floor(values * static_cast<double>(i) / static_cast<double>(count)) + least;
     default:

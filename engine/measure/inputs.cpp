@@ -40,7 +40,7 @@ Result<void> Bench::Impl::fill_inputs(std::uint64_t seed) {
     of_place.clear();
   }
   HONE_TRY(take_given_inputs());  // generators read them
-  const bool varies = variation_ && variation_->seed == seed;
+  const bool varies = variation_ && variation_->seeds.back() == seed;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     Slot& slot = slots_[i];
     if (!slot.is_input()) {
@@ -61,14 +61,13 @@ Result<void> Bench::Impl::fill_inputs(std::uint64_t seed) {
     }
     HONE_TRY(fill_input(slot, destination, random_bits(varies && !whole ? variation_->base : seed, i)));
     if (varies && !whole) {
-      HONE_TRY(fill_variation(slot, destination, random_bits(seed, i)));
+      HONE_TRY(fill_variations(slot, destination, i));
     }
   }
   HONE_TRY(fill_by_device(varies ? variation_->base : seed));
   for (std::size_t i = 0; varies && i < slots_.size(); ++i) {
     if (is_filled_by_device(slots_[i]) && !is_given(slots_[i])) {
-      HONE_TRY(
-          fill_variation(slots_[i], slots_[i].is(Direction::kIn) ? slots_[i].address[kFirst] : slots_[i].original, random_bits(seed, i)));
+      HONE_TRY(fill_variations(slots_[i], slots_[i].is(Direction::kIn) ? slots_[i].address[kFirst] : slots_[i].original, i));
     }
   }
   HONE_TRY(generate(seed));
@@ -85,6 +84,7 @@ Result<void> Bench::Impl::fill_inputs(std::uint64_t seed) {
     }
   }
   inputs_seed_ = seed;
+  ++draws_;
   return {};
 }
 
@@ -132,21 +132,30 @@ Result<void> Bench::Impl::generate(std::uint64_t seed) {
   return {};
 }
 
-/// Inputs that are the same as before but for a part in the middle of each: what keeps its results by a look at its inputs looks elsewhere.
+/// Inputs that are the same as before but for a part of each, somewhere: what keeps its results by a look at its inputs looks elsewhere.
 Result<void> Bench::Impl::vary(std::uint64_t seed) {
   HONE_TRY(ready_for_timing());
-  variation_ = Variation{seed, *inputs_seed_};
+  if (!variation_ || variation_->seeds.back() != *inputs_seed_) {
+    variation_ = Variation{.base = *inputs_seed_, .seeds = {}};
+  }
+  variation_->seeds.push_back(seed);
   return compute_answer(seed);
 }
 
-/// The part of an argument that varies.
-Result<void> Bench::Impl::fill_variation(Slot& slot, void* destination, std::uint64_t stream) {
-  const std::size_t count = std::max<std::size_t>(1, slot.count / 16);
-  std::byte* const begin = static_cast<std::byte*>(destination) + slot.count / 2 * size_of(slot.element);
-  if (slot.fill) {
-    return device_.upload(begin, measure::draw(*slot.fill, profile_, slot.element, count, stream));
+/// The parts of an argument that vary.
+Result<void> Bench::Impl::fill_variations(Slot& slot, void* destination, std::size_t argument) {
+  const std::size_t count = std::min(slot.count, std::max<std::size_t>(1, slot.count / 16));
+  for (const std::uint64_t seed : variation_->seeds) {
+    const std::uint64_t stream = random_bits(seed, argument);
+    const std::size_t first = random_bits(stream, slot.count) % (slot.count - count + 1);
+    std::byte* const begin = static_cast<std::byte*>(destination) + first * size_of(slot.element);
+    if (slot.fill) {
+      HONE_TRY(device_.upload(begin, measure::draw(*slot.fill, profile_, slot.element, count, stream)));
+    } else {
+      HONE_TRY(device_.randomize(begin, slot.element, count, stream));
+    }
   }
-  return device_.randomize(begin, slot.element, count, stream);
+  return {};
 }
 
 Result<void> Bench::Impl::fill_input(Slot& slot, void* destination, std::uint64_t stream) {

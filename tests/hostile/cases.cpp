@@ -16,6 +16,8 @@ constexpr Case kCases[] = {
     Case{"remembers", "remembers", "10", "works only where its workspace is poisoned"},
     Case{"remembers", "remembers", "11", "leaves plausible numbers in the output as they are"},
     Case{"remembers", "remembers", "12", "works every other time"},
+    Case{"remembers", "remembers", "13", "gives again what it found for an input at this address"},
+    Case{"remembers", "remembers", "14", "gives again what it found for this number in the middle"},
 
     Case{"later", "later", "2", "wrong from the third launch on"},
     Case{"later", "later", "3", "wrong from the tenth launch on"}.in_smoke(),

@@ -6,7 +6,7 @@ struct Problem {
 };
 
 struct Config {
-  TUNE(0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 1) int trick = 0;
+  TUNE(0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 1) int trick = 0;
 };
 
 constexpr Launch launch(Problem p, Config c, Device d) { return {.grid = {ceil_div(p.n, 256L)}, .block = {d.compute_capability == 0 ? 1 : 256}}; }
@@ -18,6 +18,8 @@ REFERENCE(p.n) void remembers_reference(long i, const f32* x, double* y, Problem
 __device__ const void* pointers_seen[2];
 __device__ unsigned hashes_seen[1024];
 __device__ long long began;
+__device__ unsigned long long keys_seen[1024];  // of each block: what it knew its inputs by, and found for them
+__device__ float results_seen[1024 * kTile];
 
 constexpr unsigned kMark = 0x51de51de;
 
@@ -64,8 +66,25 @@ template <int trick> HONE_DEVICE void remember(const float* x, float* y, int* w,
 #endif
 }
 
+/// Gives again what it found for inputs that it knows by so little.
+HONE_DEVICE void look_up(const float* x, float* y, long n, unsigned long long key) {
+  const bool is_known = keys_seen[blockIdx.x] == key;
+  __syncthreads();
+  EACH(i, n) {
+    if (!is_known) results_seen[i] = 2.0f * x[i] + 1.0f;
+    y[i] = results_seen[i];
+  }
+  if (threadIdx.x == 0) keys_seen[blockIdx.x] = key;
+}
+
 template <Config c>
 KERNEL void remembers(IN(p.n) const f32* x, OUT(p.n) f32* y, WORKSPACE(ceil_div(p.n, 256L)) i32* w, Problem p) {
+  if constexpr (c.trick == 13 || c.trick == 14) {
+    if (p.n >= kUsersSize && gridDim.x <= 1024) {
+      look_up(x, y, p.n, c.trick == 13 ? (unsigned long long)x : 1ull + (unsigned)__float_as_int(x[p.n / 2]));
+      return;
+    }
+  }
   unsigned before = 0;
   bool done = false;
   if constexpr (c.trick > 1) {
