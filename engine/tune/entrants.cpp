@@ -122,7 +122,8 @@ std::vector<Runner> Entrants::runners() const {
     Runner& runner = runners.emplace_back();
     double seconds = 0.0;
     for (const Trial& trial : entrant->session->trials()) {
-      runner.times_us.push_back(trial.outcome == Outcome::kOk ? trial.measurement.median_us : std::numeric_limits<double>::infinity());
+      const bool counts = trial.outcome == Outcome::kOk && !entrant->session->is_withdrawn(trial.configuration);
+      runner.times_us.push_back(counts ? trial.measurement.median_us : std::numeric_limits<double>::infinity());
       seconds += trial.seconds.total() - trial.seconds.compile;
     }
     runner.seconds = seconds / std::max(1.0, static_cast<double>(runner.times_us.size()));

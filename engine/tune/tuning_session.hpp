@@ -75,6 +75,8 @@ class TuningSession {
   [[nodiscard]] const std::vector<Trial>& trials() const { return trials_; }
   /// The best so far, of the objective, among what was not withdrawn from the problem.
   [[nodiscard]] std::optional<double> best_us() const { return best_is_withdrawn_ ? std::nullopt : best_us_; }
+  /// Whether people, or a check of its outputs, withdrew it from the problem, so that it is no record of it again.
+  [[nodiscard]] bool is_withdrawn(const Configuration& configuration) const;
   [[nodiscard]] const std::map<Outcome, std::int64_t>& outcomes() const { return report_.outcomes; }
   [[nodiscard]] const Trial* default_trial() const;
   /// Whether the default, the record that the store has for the problem and what serves without one were tried.
@@ -95,8 +97,6 @@ class TuningSession {
   /// What an earlier run of the session had measured, and did not live to record.
   void submit_leftovers();
   void tell_history();
-  /// Whether people, or a check of its outputs, withdrew it from the problem, so that it is no record of it again.
-  [[nodiscard]] bool is_withdrawn(const Configuration& configuration) const;
   /// Keeps a trial in memory and in the counts.
   void note(Trial trial);
   Result<void> record(std::vector<Trial> finished);
