@@ -53,8 +53,8 @@ void add_counters(Output& output, const Counted& counted) {
 /// Tries the configuration and, where they are wanted, reads its counters.
 Result<Counted> run_one(const TuneRequest& request, const Configuration& configuration, bool counters) {
   if (!counters) {
-    HONE_ASSIGN(Trial trial, run_configuration(request, configuration, nullptr));
-    return Counted{.trial = std::move(trial), .counters = {}};
+    HONE_ASSIGN(Tried tried, run_configuration(request, configuration, nullptr));
+    return Counted{.trial = std::move(tried.trial), .counters = {}, .notes = std::move(tried.notes)};
   }
   HONE_ASSIGN(std::vector<Counted> counted, count_configurations(request, {configuration}));
   return std::move(counted.front());
@@ -162,6 +162,10 @@ int run(int argc, char** argv) {
     HONE_ASSIGN(const Limits limits, limits_of(request, ran.trial, store.get()));
     Output output{run_json(request, ran.trial, selected.origin, limits), run_text(request, ran.trial, selected.origin, limits),
                   ran.trial.outcome == Outcome::kOk ? 0 : 2};
+    output.json["notes"] = ran.notes;
+    for (const std::string& note : ran.notes) {
+      output.text += fmt::format("note           {}\n", note);
+    }
     add_counters(output, ran);
     return output;
   });

@@ -135,8 +135,11 @@ Result<Trial> measure(const Prepared& prepared, const Surroundings& around) {
   if (prepared.failed) {
     return *prepared.failed;
   }
-  Result<Trial> trial = run_configuration(prepared.request, prepared.configuration, around.scratch);
-  return trial || ends_the_run(trial.error().code) ? std::move(trial) : trial_of(trial.error());
+  Result<Tried> tried = run_configuration(prepared.request, prepared.configuration, around.scratch);
+  if (tried) {
+    return std::move(tried->trial);
+  }
+  return ends_the_run(tried.error().code) ? Result<Trial>(tried.error()) : trial_of(tried.error());
 }
 
 }  // namespace hone::cli::suite

@@ -355,6 +355,7 @@ void AttachedWorkers::give_up_compiling() {
 void RemoteWorkers::ask(const wire::Message& message, RequestLimits, Reader read, Handler handler) {
   wire::Message asked = message;
   asked["dropped"] = dropped_;
+  asked["held"] = held_;
   const std::string label = message.value("tried", false) ? message.at("configuration").get<std::string>() : std::string();
   stage_ = {.name = message.value("op", "asked")};
   asked_ = attached_.ask(

@@ -116,7 +116,10 @@ class RemoteWorkers final : public MeasuringWorkers, private Requests {
   Result<void> revive() override { return {}; }
   void use_reference(const Compiled& reference) override { attached_.use_reference(reference); }
   void close() override;
-  void drop_inputs(const std::vector<std::string>& kinds) override { dropped_ = kinds; }
+  void use_verdicts(const std::vector<std::string>& dropped, const std::vector<std::string>& held) override {
+    dropped_ = dropped;
+    held_ = held;
+  }
   void keep_standby() override {}
   void retire(bool hung) override;
   [[nodiscard]] bool ready() const override { return asked_ == 0 && !closed_ && attached_.has_reference(); }
@@ -134,7 +137,7 @@ class RemoteWorkers final : public MeasuringWorkers, private Requests {
   std::int64_t asked_ = 0;
   bool closed_ = false;
   wire::Stage stage_;
-  std::vector<std::string> dropped_;
+  std::vector<std::string> dropped_, held_;
 };
 
 }  // namespace hone

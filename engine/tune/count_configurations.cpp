@@ -32,6 +32,7 @@ Result<std::vector<Counted>> count_configurations(const TuneRequest& request, co
   HONE_ASSIGN(const auto evaluator, make_live_evaluator(request, &scratch.store()));
   HONE_ASSIGN(std::vector<Counted> counted, try_each(*evaluator, configurations));
   for (Counted& one : counted) {
+    one.notes = evaluator->notes();
     if (one.trial.outcome != Outcome::kOk) {
       continue;
     }

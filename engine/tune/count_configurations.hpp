@@ -11,8 +11,9 @@ namespace hone {
 /// A configuration's trial and what was counted.
 struct Counted {
   Trial trial;
-  std::optional<Counters> counters;  ///< of one that is right
-  std::string refused = {};          ///< why there are none of one that is right: what refused them, and what to do
+  std::optional<Counters> counters;     ///< of one that is right
+  std::string refused = {};             ///< why there are none of one that is right: what refused them, and what to do
+  std::vector<std::string> notes = {};  ///< of all of them: Tried::notes
 };
 
 /// Tries each and, when all were tried, reads the counters of those that are right. Both happen in a worker: a profiler that crashes costs

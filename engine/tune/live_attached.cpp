@@ -174,7 +174,7 @@ bool LiveEvaluator::answer_from_leftovers(const Proposal& proposal) {
   }
   Result<wire::TrialResult> result = wire::read_trial(answer.at("reply"));
   const wire::Message& note = answer.at("note");
-  if (!result || !note.is_object() || result->fatal || result->blameless) {
+  if (!result || !note.is_object() || result->fatal || result->blameless || result->asks_default) {
     return false;
   }
   const auto number = [&note](const char* key, double otherwise) {

@@ -82,7 +82,6 @@ bool LiveEvaluator::wants_control(const DeviceLane& lane, bool has_trial) const 
 void LiveEvaluator::run_control(DeviceLane& lane) {
   lane.at = DeviceLane::At::kControl;
   wire::Message message = trial_message(*control_);
-  message["first"] = controls_.is_new(lane.place);
   RequestLimits limits = trying(lane, limits_.trial(left()), left(), message);
   lane.workers->worker().request<wire::TrialResult>(message, std::move(limits), wire::read_trial,
                                                     [this, &lane](Result<wire::TrialResult> reply) { controlled(lane, std::move(reply)); });
@@ -100,9 +99,7 @@ void LiveEvaluator::controlled(DeviceLane& lane, Result<wire::TrialResult> reply
   } else if (reply->trial.outcome != Outcome::kOk) {
     controls_.failed(lane.place, fmt::format("{}: {}", name(reply->trial.outcome), reply->trial.detail));
   } else {
-    if (controls_.is_new(lane.place)) {
-      lane.workers->drop_inputs(reply->dropped);
-    }
+    lane.workers->use_verdicts(reply->dropped, reply->held);
     controls_.ran(lane.place, reply->trial.measurement.median_us, seconds);
     news_.push_back({.device = lane.info.id,
                      .measurement = std::move(reply->trial.measurement),

@@ -24,6 +24,8 @@ constexpr double kAwayWeight = 0.2;  // of the latest in the mean of how long th
 // Trials: the first ones are seen to the end, they teach the strategy and a small space is worth it.
 constexpr std::size_t kLooksAfter = 16;
 
+constexpr Count kOfDefault = ~Count{0};  // in place of a position, of what is compiled for verdicts alone
+
 constexpr std::size_t kSpare = 4;                       // configurations that wait for a device, beyond what it needs in the mean
 constexpr double kDeviceBound = 0.1, kHostBound = 0.5;  // of the controls of a session's devices; others load the host's cores too
 
@@ -161,6 +163,7 @@ void LiveEvaluator::meanwhile(const std::function<void()>& work) {
 Result<std::vector<Trial>> LiveEvaluator::drain() {
   pool_.clear_queue();
   ready_.clear();
+  for_default_.clear();
   if (attached_) {
     attached_->recorded();
   }
@@ -264,7 +267,44 @@ RequestLimits LiveEvaluator::trying(DeviceLane& lane, double total, double withi
                        .on_host = !request_.device.info.compile_overlaps});
 }
 
+std::string LiveEvaluator::default_text() const { return text(request_.spec.parameters, default_configuration(request_.spec.parameters)); }
+
+void LiveEvaluator::await_default(ReadyTrial trial) {
+  trial.with_default = true;
+  for_default_.push_back(std::move(trial));
+  if (for_default_.size() > 1 && !default_code_) {
+    return;
+  }
+  const auto cached = default_code_ ? Result<std::optional<Compiled>>(default_code_) : find_cached(key_of(default_text()));
+  if (cached && *cached) {
+    default_compiled({.proposal = {}, .compiled = **cached});
+  } else {
+    pool_.submit({{kOfDefault, default_configuration(request_.spec.parameters)}});
+  }
+}
+
+/// Without it a trial stands as it was found.
+void LiveEvaluator::default_compiled(const CompilePool::Done& done) {
+  if (done.compiled) {
+    default_code_ = *done.compiled;
+  }
+  for (ReadyTrial& trial : for_default_) {
+    ready_.push_front(std::move(trial));
+  }
+  for_default_.clear();
+}
+
 void LiveEvaluator::compiled(CompilePool::Done done) {
+  if (done.proposal.position == kOfDefault) {
+    const Result<void> kept = done.compiled ? keep(key_of(default_text()), *done.compiled) : Result<void>();
+    if (!kept) {
+      failure_ = kept.error();
+      return;
+    }
+    default_compiled(done);
+    feed_devices();
+    return;
+  }
   if (done.compiled) {
     const auto kept = keep(key_of(text(request_.spec.parameters, done.proposal.configuration)), *done.compiled);
     if (!kept) {
@@ -373,7 +413,9 @@ void LiveEvaluator::run_trial(DeviceLane& lane, std::deque<ReadyTrial>::iterator
   lane.current = std::move(*next);
   ready_.erase(next);
   wire::Message message = trial_message(lane.current);
-  message["first"] = lane.current.proposal.position == *first_;
+  if (lane.current.with_default && default_code_) {
+    message["default"] = wire::to_message(*default_code_);
+  }
   if (incumbent_) {
     const double factor = controls_.factor(lane.place);
     message["incumbent"] = wire::to_message(Incumbent{
@@ -413,15 +455,21 @@ void LiveEvaluator::measured(DeviceLane& lane, Result<wire::TrialResult> reply) 
     feed_devices();
     return;
   }
+  if (reply && reply->asks_default && !lane.current.with_default && !closed_) {
+    await_default(std::move(lane.current));
+    feed_devices();
+    return;
+  }
   Trial trial = reply ? std::move(reply->trial) : Trial{};
   if (!reply) {
     trial.outcome = reply.error().code == ErrorCode::kTimeout ? Outcome::kTimeout : Outcome::kIllegalAccess;
     trial.detail = reply.error().message;
     trial.seconds.overhead = seconds;
     trial.resources = lane.current.compiled.resources;
-  } else if (lane.current.proposal.position == *first_) {
-    lane.workers->drop_inputs(reply->dropped);
-    std::ranges::move(reply->notes, std::back_inserter(notes_));
+  } else {
+    lane.workers->use_verdicts(reply->dropped, reply->held);
+    std::ranges::copy_if(reply->notes, std::back_inserter(notes_),
+                         [this](const std::string& note) { return std::ranges::find(notes_, note) == notes_.end(); });
   }
   if (reply && !limits_.knows_default()) {
     limits_.learnt(seconds);

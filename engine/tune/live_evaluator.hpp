@@ -27,7 +27,9 @@ class LiveEvaluator final : public Evaluator {
   /// Begins to open the devices and, where the store has it not, to compile the reference. Neither is waited for.
   Result<void> prepare();
   [[nodiscard]] std::size_t wanted() const override;
-  [[nodiscard]] std::size_t in_flight() const override { return pool_.pending() + ready_.size() + busy() + finished_.size(); }
+  [[nodiscard]] std::size_t in_flight() const override {
+    return pool_.pending() + ready_.size() + for_default_.size() + busy() + finished_.size();
+  }
   [[nodiscard]] Pipeline pipeline() const override { return {.compiling = pool_.pending(), .ready = ready_.size(), .measuring = busy()}; }
   void submit(std::vector<Proposal> proposals) override;
   [[nodiscard]] double elapsed() const override { return Seconds(Clock::now() - start_).count(); }
@@ -72,6 +74,10 @@ class LiveEvaluator final : public Evaluator {
   /// Compiling does not disturb what is timed: also where that is elsewhere.
   [[nodiscard]] bool compile_overlaps() const { return !request_.own_devices || request_.device.info.compile_overlaps; }
   void compiled(CompilePool::Done done);
+  /// The trial waits until the default's code is there, and is run again with it.
+  void await_default(ReadyTrial trial);
+  void default_compiled(const CompilePool::Done& done);
+  [[nodiscard]] std::string default_text() const;
   void is_ready(ReadyTrial trial);
   /// The next that the device may measure. The first proposal goes first, whatever else is compiled by then.
   [[nodiscard]] std::deque<ReadyTrial>::iterator next_ready(const DeviceLane& lane);
@@ -165,6 +171,8 @@ class LiveEvaluator final : public Evaluator {
   std::optional<double> reference_us_;     ///< of the default's trial
   std::vector<Control> news_;              ///< since take_controls()
   std::deque<ReadyTrial> ready_;
+  std::vector<ReadyTrial> for_default_;   ///< that wait for its code
+  std::optional<Compiled> default_code_;  ///< once somebody asked for it
   std::vector<Trial> finished_;
   std::optional<Error> failure_;
   std::vector<std::string> notes_;

@@ -99,7 +99,14 @@ Result<wire::Message> LiveEvaluator::finals_message(const FinalRound& round, con
   }
   const double repeat = std::clamp(kRepeatShare * elapsed() / static_cast<double>(places.size()), kLeastRepeat, kMostRepeat);
   const double timing = share * kFinalTimingShare * (end_ < kNever ? end_ : elapsed()) / static_cast<double>(places.size());
-  return wire::Message{{"op", "finals"}, {"candidates", std::move(candidates)}, {"repeat_seconds", repeat}, {"timing_seconds", timing}};
+  wire::Message message{{"op", "finals"}, {"candidates", std::move(candidates)}, {"repeat_seconds", repeat}, {"timing_seconds", timing}};
+  if (request_.recorded == nullptr) {
+    HONE_ASSIGN(const std::optional<Compiled> standard, default_code_ ? default_code_ : find_cached(key_of(default_text())));
+    if (standard) {
+      message["default"] = wire::to_message(*standard);
+    }
+  }
+  return message;
 }
 
 double LiveEvaluator::finalist_seconds() const {

@@ -109,7 +109,7 @@ void MeasuringService::send(Served& served, const wire::Message& request, Result
     served.limits.learnt(usual);
     served.workers->keep_standby();
   }
-  served.workers->drop_inputs(request.value("dropped", std::vector<std::string>()));
+  served.workers->use_verdicts(request.value("dropped", std::vector<std::string>()), request.value("held", std::vector<std::string>()));
   RequestLimits limits = request.contains("left") ? trial_limits(served.limits, [&served] { return served.workers->device_is_taken(); },
                                                                  {.total = seconds_in(request, "total"),
                                                                   .within = seconds_in(request, "left"),

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "engine/kernel/static_fields.hpp"
+#include "engine/tune/portfolio_checks.hpp"
 #include "engine/tune/portfolio_choices.hpp"
 #include "engine/tune/portfolio_comparisons.hpp"
 #include "engine/tune/range_budget.hpp"
@@ -30,10 +31,12 @@ using PortfolioClock = std::chrono::steady_clock;
 
 constexpr std::size_t kFirstShapes = 5;  // by sessions, before anything else, as far as there are any that are worth one
 // Of a budget. Choices that were not timed come first; while there are any, sessions have the rest.
-constexpr double kChoiceShare = 0.6, kSessionShare = 0.5, kCompareShare = 0.25, kSurveyShare = 1.0;
-constexpr std::size_t kMemberShare = 2;   // quarters of what is surveyed, that members may have before others
-constexpr std::size_t kChoicesEach = 32;  // shapes, or so many new ones, until the rule is made again
-constexpr int kPatience = 3;              // with failures in a row, and with turns that find nothing to do
+constexpr double kCheckShare = 0.05, kChoiceShare = 0.6, kSessionShare = 0.5, kCompareShare = 0.25, kSurveyShare = 1.0;
+constexpr std::size_t kCheckedAtOnce = 16;                    // members
+constexpr double kChecksBeyond = 0.2, kLeastForChecks = 4.0;  // of the seconds of a budget, and seconds, that the last checks may take
+constexpr std::size_t kMemberShare = 2;                       // quarters of what is surveyed, that members may have before others
+constexpr std::size_t kChoicesEach = 32;                      // shapes, or so many new ones, until the rule is made again
+constexpr int kPatience = 3;                                  // with failures in a row, and with turns that find nothing to do
 
 class PortfolioSession {
  public:
@@ -51,7 +54,8 @@ class PortfolioSession {
       }
       RangeLane& lane = lanes_.emplace_back(std::move(own), *request.operation, store, registry, knowledge_, monitor_);
       lane.spending.emplace([this, &lane] { return spent_here(lane); },
-                            std::vector<Activity>{{kChoiceShare, [this, &lane] { return time_choices(lane); }},
+                            std::vector<Activity>{{kCheckShare, [this, &lane] { return check_members(lane); }},
+                                                  {kChoiceShare, [this, &lane] { return time_choices(lane); }},
                                                   {1.0, [this, &lane] { return explore(lane); }},
                                                   {kCompareShare, [this, &lane] { return compare(lane); }},
                                                   {kSurveyShare, [this, &lane] { return survey_another(lane); }}});
@@ -144,6 +148,49 @@ class PortfolioSession {
   [[nodiscard]] bool has_begun() const { return knowledge_.table().rows().size() >= kFirstShapes; }
 
   // ---- what it is spent on: each says whether there was something to do ----
+
+  /// Members that have not passed the whole gate yet.
+  Result<bool> check_members(RangeLane& lane) {
+    if (!has_begun()) {
+      return false;
+    }
+    HONE_ASSIGN(const std::optional<std::size_t> checked, check_some(lane, checks_, budget_.session_seconds()));
+    return checked.has_value();
+  }
+
+  /// Nothing if none is left; else how many were found wrong.
+  Result<std::optional<std::size_t>> check_some(RangeLane& lane, PortfolioChecks& checks, double seconds) {
+    const std::optional<PlannedSurvey> next = checks.next(knowledge_.portfolio().members, kCheckedAtOnce);
+    if (!next) {
+      return std::optional<std::size_t>();
+    }
+    tell(next->shape, true);
+    const std::size_t before = knowledge_.table().wrong();
+    HONE_TRY(lane.trials.survey(next->shape, next->first, seconds, Gate::kWhole));
+    return std::optional(knowledge_.table().wrong() - before);
+  }
+
+  /// What is wrong makes room for others, which have to be checked in their turn.
+  Result<void> check_the_rest() {
+    const double most = std::max(kLeastForChecks, kChecksBeyond * request_.budget.seconds.value_or(0.0));
+    const double begin = seconds();
+    const bool has_device = !request_.budget.trials || *request_.budget.trials > 0;  // else it is made of what the store has
+    knowledge_.prepare_to_finish();
+    PortfolioChecks last{knowledge_.table(), knowledge_.shapes(), knowledge_.proposals()};  // what was proposed in vain has another chance
+    std::size_t wrong = 0;
+    while (has_device && !stopped() && seconds() - begin < most) {
+      HONE_ASSIGN(const std::optional<std::size_t> found, check_some(lanes_.front(), last, most - (seconds() - begin)));
+      wrong += found.value_or(0);
+      if (!found && wrong == 0) {
+        break;
+      }
+      if (!found) {
+        knowledge_.learn_as_set();
+        wrong = 0;
+      }
+    }
+    return {};
+  }
 
   /// What the rule would choose and nobody has timed, at a shape that was measured before.
   Result<bool> time_choices(RangeLane& lane) {
@@ -263,11 +310,14 @@ class PortfolioSession {
   // ---- the end ----
 
   Result<PortfolioReport> finish() {
+    if (knowledge_.has_own()) {
+      const Monitor::Inside inside(monitor_);
+      const Result<void> checked = check_the_rest();
+      HONE_TRY(checked || checked.error().code == ErrorCode::kCancelled ? Result<void>() : checked);
+      report_.portfolio = knowledge_.finish();
+    }
     for (const RangeLane& lane : lanes_) {
       report_.outcomes.add(lane.trials.outcomes());
-    }
-    if (knowledge_.has_own()) {
-      report_.portfolio = knowledge_.finish();
     }
     if (report_.portfolio.members.empty()) {
       if (stopped()) {
@@ -279,7 +329,9 @@ class PortfolioSession {
     report_.portfolio.seconds =
         all.trials > knowledge_.earlier_trials() ? all.seconds : knowledge_.earlier_seconds();  // else what stands stays as it is
     report_.portfolio.trials = all.trials;
-    HONE_ASSIGN(report_.generation, store_.put_portfolio(knowledge_.key(), text(report_.portfolio)));
+    const std::string written = text(report_.portfolio);
+    HONE_TRY(parse_portfolio(written));  // what cannot be read must not take the place of what can
+    HONE_ASSIGN(report_.generation, store_.put_portfolio(knowledge_.key(), written));
     HONE_ASSIGN(report_.code_bytes, code_bytes(report_.portfolio, *request_.operation, request_.common.device.info, store_));
     WantedShapes wanted = wanted_shapes(request_, knowledge_, report_.generation);
     report_.wants_tuning = wanted.wants_tuning;
@@ -299,15 +351,16 @@ class PortfolioSession {
     }
     return "none fits the device, --largest and the budget";
   }
-  [[nodiscard]] static Error cancelled_early() { return {ErrorCode::kCancelled, "asked to stop before anything was measured"}; }
+  [[nodiscard]] static Error cancelled_early() { return {ErrorCode::kCancelled, "asked to stop before anything was measured and checked"}; }
 
   const PortfolioRequest& request_;
   Store& store_;
   RangeKnowledge knowledge_;
   RangeBudget budget_;
   PortfolioChoices choices_{knowledge_.table(), knowledge_.shapes(), knowledge_.proposals()};
+  PortfolioChecks checks_{knowledge_.table(), knowledge_.shapes(), knowledge_.proposals()};
   PortfolioComparisons comparisons_{knowledge_.table(), knowledge_.shapes(), knowledge_.proposals()};
-  static constexpr std::size_t kSessions = 1;  // the place of explore() among a lane's activities
+  static constexpr std::size_t kSessions = 2;  // the place of explore() among a lane's activities
   PortfolioReport report_;
   std::size_t timed_choices_ = 0;
   std::map<std::string, const RangeLane*> failed_at_;  ///< which lane failed first, by the text of the shape

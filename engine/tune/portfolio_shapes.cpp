@@ -156,6 +156,12 @@ bool PortfolioShapes::is_worth_a_session(const Problem& problem, double session_
          seconds_of_trial(problem) <= std::max(seconds_for_trials(session_seconds) / kEnoughTrials, kLongTrial * shortest_trial());
 }
 
+void PortfolioShapes::go_on_with(const Shape& shape) {
+  if (std::ranges::find(interrupted_, shape) == interrupted_.end()) {
+    interrupted_.push_back(shape);
+  }
+}
+
 void PortfolioShapes::refuse(const Shape& shape) { refused_.insert(text(shape)); }
 
 /// Whether it fits the device's memory and a session's time, as far as one can tell from the shapes that were measured.
@@ -275,6 +281,13 @@ std::optional<Shape> PortfolioShapes::next_surveyed(double session_seconds, cons
 
 std::optional<Shape> PortfolioShapes::next_explored(double session_seconds, const PortfolioTable& measured,
                                                     const std::function<double(const Shape&)>& need) {
+  while (!interrupted_.empty()) {
+    Shape shape = std::move(interrupted_.front());
+    interrupted_.pop_front();
+    if (!refused_.contains(text(shape)) && !is_reserved(shape)) {
+      return shape;
+    }
+  }
   const auto keep = [&](Shape shape) {
     const Result<Problem> problem = problem_at(shape);
     if (!problem || !is_new(shape, measured)) {

@@ -29,7 +29,8 @@ class PortfolioShapes {
   /// more, without the measured and the refused ones, where a survey is worth its while. `session_seconds` is the time of one session.
   /// Nothing if none is left.
   [[nodiscard]] std::optional<Shape> next_surveyed(double session_seconds, const PortfolioTable& measured);
-  /// Of the next few of that sequence which a session has time for, and trials enough, the one that needs it most. The others stay next.
+  /// One whose session was interrupted; else of the next few of that sequence which a session has time for, and trials enough, the one that
+  /// needs it most. The others stay next.
   [[nodiscard]] std::optional<Shape> next_explored(double session_seconds, const PortfolioTable& measured,
                                                    const std::function<double(const Shape&)>& need);
   /// Whether a kernel has no constraint that does not hold there whatever the configuration: as for queries without keys.
@@ -45,6 +46,8 @@ class PortfolioShapes {
   [[nodiscard]] double start() const;
   /// Of a session there; nothing before the first session.
   [[nodiscard]] std::optional<double> expected_trials(const Shape& shape, double session_seconds) const;
+  /// A session there was interrupted, and wants to be ended: it comes before shapes of which nothing is known.
+  void go_on_with(const Shape& shape);
   /// A session there failed: the shape is not proposed again.
   void refuse(const Shape& shape);
   /// Something is measured there until it is released: meanwhile nobody else shall.
@@ -65,6 +68,7 @@ class PortfolioShapes {
 
   const PortfolioRequest& request_;
   std::set<std::string> refused_, reserved_;
+  std::deque<Shape> interrupted_;  ///< whose sessions have not ended
   std::deque<Shape> waiting_;      ///< drawn, and measured by no session yet
   std::deque<Shape> for_surveys_;  ///< drawn, and not worth a session
   std::uint64_t drawn_ = 0;

@@ -83,32 +83,32 @@ PortfolioTable::Place& PortfolioTable::place_of(const Shape& shape, const Work& 
 
 void PortfolioTable::add(const Shape& shape, const Work& work, const KernelSpec& spec, const Problem& problem, const DeviceInfo& device,
                          const std::vector<Trial>& trials) {
-  exclude(spec, trials);
   Place& place = place_of(shape, work);
   Bindings bound = bindings(problem);
   bound.merge(bindings(device));
   LaunchSizes launches(spec, bound);
   for (const Trial& trial : trials) {
     const std::size_t column = column_of({spec.name, text(spec.parameters, trial.configuration)});
-    place.is_any_right = place.is_any_right || trial.outcome == Outcome::kOk;
-    if (trial.outcome == Outcome::kWrongResult) {
-      place.wrong_results.insert(column);
+    if (trial.final_round && trial.outcome == Outcome::kOk) {
+      checked_.insert(column);
     }
     place.times[column] = {was_timed(trial) ? std::optional(trial.measurement.median_us) : std::nullopt, launches.at(trial.configuration)};
   }
-  if (place.is_any_right) {
-    wrong_.merge(place.wrong_results);
-  }
+  exclude(shape, spec, trials);
   make_row(place);
   set_floors();
 }
 
-void PortfolioTable::exclude(const KernelSpec& spec, const std::vector<Trial>& trials) {
+void PortfolioTable::exclude(const Shape& shape, const KernelSpec& spec, const std::vector<Trial>& trials) {
+  Results& results = results_[text(shape)];
   for (const Trial& trial : trials) {
-    if (hone::is_wrong(trial.outcome) && trial.outcome != Outcome::kWrongResult) {
-      wrong_.insert(column_of({spec.name, text(spec.parameters, trial.configuration)}));
+    results.is_any_right = results.is_any_right || trial.outcome == Outcome::kOk;
+    if (hone::is_wrong(trial.outcome)) {
+      const std::size_t column = column_of({spec.name, text(spec.parameters, trial.configuration)});
+      (trial.outcome == Outcome::kWrongResult ? results.wrong : wrong_).insert(column);
     }
   }
+  blame(results);
 }
 
 void PortfolioTable::add(const Portfolio& earlier, const std::function<std::optional<There>(const Shape&)>& at) {
@@ -116,6 +116,7 @@ void PortfolioTable::add(const Portfolio& earlier, const std::function<std::opti
   std::vector<std::size_t> columns;
   for (const PortfolioMember& member : earlier.members) {
     columns.push_back(column_of(member));
+    checked_.insert(columns.back());
   }
   for (const PortfolioPoint& point : earlier.points) {
     const std::optional<There> there = at(point.shape);
@@ -123,7 +124,9 @@ void PortfolioTable::add(const Portfolio& earlier, const std::function<std::opti
       continue;
     }
     Place& place = place_of(point.shape, there->work);
-    place.is_any_right = true;  // or it would be no point
+    Results& results = results_[text(point.shape)];
+    results.is_any_right = true;  // or it would be no point
+    blame(results);
     const bool is_own = place.row && kept_us(rows_[*place.row].best_us) == point.best_us;
     const double best_us = is_own ? rows_[*place.row].best_us : point.best_us;  // what the text has rounded
     place.best_of_earlier_us = place.best_of_earlier_us == 0.0 ? point.best_us : std::min(place.best_of_earlier_us, point.best_us);
@@ -242,6 +245,12 @@ std::vector<std::size_t> PortfolioTable::choose(const std::vector<Row>& all, std
     }
   }
   std::vector<std::size_t> left = contenders(all, wrong_, columns_.size()), chosen;
+  if (is_checked_only_) {
+    std::erase_if(left, [&](std::size_t column) { return !checked_.contains(column); });
+  }
+  if (is_checked_only_ && left.empty()) {  // what is fastest has not passed: what has is better than nothing
+    std::ranges::copy_if(checked_, std::back_inserter(left), [&](std::size_t column) { return !wrong_.contains(column); });
+  }
   std::erase_if(left, [&](std::size_t column) { return cells[column].size() * kRare < all.size(); });
   std::vector<double> reached(all.size(), kUncovered);
   const auto is_before = [&](std::size_t a, std::size_t b) {

@@ -37,16 +37,17 @@ class PortfolioTable {
   void add(const Shape& shape, const Work& work, const KernelSpec& spec, const Problem& problem, const DeviceInfo& device,
            const std::vector<Trial>& trials);
 
-  /// What raced, faulted or hung cannot be a member. add() sees to it, too: this is for a shape of which nothing else is to be known.
-  void exclude(const KernelSpec& spec, const std::vector<Trial>& trials);
+  /// What raced, faulted or hung cannot be a member, nor what was wrong once another is right at this shape. add() sees to it, too: this is
+  /// for trials of which nothing else is to be known.
+  void exclude(const Shape& shape, const KernelSpec& spec, const std::vector<Trial>& trials);
 
   struct There {
     Work work;
     MemberLaunches launches;  ///< of the members
   };
   /// What a portfolio knows of its members, and of the best at its points: all that is left of the measurements it was made from. What was
-  /// added before stands. `at`: what there is at a shape, since texts of earlier versions do not know all of it; where there is nothing,
-  /// its point counts for nothing.
+  /// added before stands. Its members were checked before they became that. `at`: what there is at a shape, since texts of earlier versions
+  /// do not know all of it; where there is nothing, its point counts for nothing.
   void add(const Portfolio& earlier, const std::function<std::optional<There>(const Shape&)>& at);
 
   [[nodiscard]] const std::vector<PortfolioMember>& columns() const { return columns_; }
@@ -60,6 +61,15 @@ class PortfolioTable {
   [[nodiscard]] std::optional<std::size_t> find_column(const PortfolioMember& member) const;
   /// Whether it did something wrong at some shape.
   [[nodiscard]] bool is_wrong(std::size_t column) const { return wrong_.contains(column); }
+  /// How many columns did.
+  [[nodiscard]] std::size_t wrong() const { return wrong_.size(); }
+  /// Whether it has passed the whole gate at some shape: a session's final round, or a survey's.
+  [[nodiscard]] bool is_checked(const PortfolioMember& member) const {
+    const std::optional<std::size_t> column = find_column(member);
+    return column && checked_.contains(*column);
+  }
+  /// From now on nothing else is chosen.
+  void choose_checked_only() { is_checked_only_ = true; }
   [[nodiscard]] bool holds(const Shape& shape) const { return places_.contains(text(shape)); }
   /// Brings the rows into the order of their shapes, so that what is made of them does not depend on which was measured first.
   void sort();
@@ -108,18 +118,30 @@ class PortfolioTable {
     double best_of_earlier_us = 0.0;        ///< of what may be no column; 0: nothing is known
     std::map<std::size_t, Measured> times;  ///< by column
     std::optional<std::size_t> row;         ///< in rows_, once something was right
+  };
+  /// What is known of results at a shape.
+  struct Results {
     bool is_any_right = false;
-    std::set<std::size_t> wrong_results = {};  ///< columns, as long as nothing was right
+    std::set<std::size_t> wrong;  ///< columns
   };
   Place& place_of(const Shape& shape, const Work& work);
   void make_row(Place& place);
+  /// Where others are right, what is wrong is so by its own doing.
+  void blame(Results& results) {
+    if (results.is_any_right) {
+      wrong_.merge(results.wrong);
+    }
+  }
   void set_floors();
 
   std::vector<PortfolioMember> columns_;
   std::map<std::string, std::size_t> column_of_;  ///< by a member's name
   std::map<std::string, Place> places_;           ///< by the text of a shape
+  std::map<std::string, Results> results_;        ///< by the text of a shape
   std::vector<Row> rows_;
-  std::vector<Work> works_;      ///< of each row
+  std::vector<Work> works_;  ///< of each row
+  std::set<std::size_t> checked_;
+  bool is_checked_only_ = false;
   std::set<std::size_t> wrong_;  ///< columns that did something wrong at some shape: no members, however fast they are elsewhere
 };
 

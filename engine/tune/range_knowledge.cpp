@@ -51,6 +51,9 @@ Result<void> RangeKnowledge::load() {
         HONE_ASSIGN(const std::vector<Trial> trials, store_.trials(session.id, spec->parameters));
         HONE_TRY(note(shape, *spec, trials));
         if (session.strategy != kSurveyStrategy) {
+          if (session.state == SessionState::kRunning && !session.owner_alive) {
+            shapes_.go_on_with(shape);
+          }
           auto& [seconds, times] = searched[shape];
           seconds = std::max(seconds, session.elapsed_seconds);
           times.add(trials);
@@ -160,8 +163,14 @@ void RangeKnowledge::make_rule() {
   }
 }
 
+void RangeKnowledge::prepare_to_finish() {
+  table_.sort();
+  learn_as_set();
+}
+
 Portfolio RangeKnowledge::finish() {
   table_.sort();
+  table_.choose_checked_only();
   learn();
   Portfolio portfolio = portfolio_;
   table_.judge(portfolio, request_.most_members);

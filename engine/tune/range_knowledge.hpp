@@ -30,13 +30,16 @@ class RangeKnowledge {
   /// Measurements of a kernel. Errors: the shape is none of the operation's.
   Result<void> note(const Shape& shape, const KernelSpec& spec, const std::vector<Trial>& trials);
   /// What raced, faulted or hung where nothing was right.
-  void exclude(const KernelSpec& spec, const std::vector<Trial>& trials) { table_.exclude(spec, trials); }
+  void exclude(const Shape& shape, const KernelSpec& spec, const std::vector<Trial>& trials) { table_.exclude(shape, spec, trials); }
   /// All of a shape's measurements were noted: what larger shapes will take follows. The portfolio is made again after a session
   /// (`explored`), and with new settings once there are half as many shapes more than when that was done last.
   void note_shape(const Shape& shape, bool explored);
   /// With the settings that the rule has.
   void learn_as_set();
-  /// Makes the portfolio again and returns what is to be kept of it, judged and thinned; the sources are those of its kernels.
+  /// The rows come into the order of their shapes, and the portfolio is made again as it would be kept if all members were checked.
+  void prepare_to_finish();
+  /// Makes the portfolio again, of checked members alone, and returns what is to be kept of it, judged and thinned; the sources are those
+  /// of its kernels.
   [[nodiscard]] Portfolio finish();
 
   [[nodiscard]] const PortfolioKey& key() const { return key_; }

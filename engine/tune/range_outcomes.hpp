@@ -8,6 +8,7 @@
 
 #include "engine/device/trial.hpp"
 #include "engine/kernel/kernel_spec.hpp"
+#include "hone/problem.hpp"
 
 namespace hone {
 

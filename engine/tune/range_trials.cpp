@@ -13,7 +13,7 @@ bool ends_all(const Error& error) {
   return error.code == ErrorCode::kCancelled || error.code == ErrorCode::kStore || error.code == ErrorCode::kIo;
 }
 
-Result<bool> RangeTrials::survey(const Shape& shape, const PortfolioProposals::First& configurations, double seconds) {
+Result<bool> RangeTrials::survey(const Shape& shape, const PortfolioProposals::First& configurations, double seconds, Gate gate) {
   HONE_ASSIGN(const Problem problem, knowledge_.shapes().problem_at(shape));
   std::size_t count = 0;
   for (const auto& [kernel, own] : configurations) {
@@ -29,29 +29,38 @@ Result<bool> RangeTrials::survey(const Shape& shape, const PortfolioProposals::F
       one->second = std::make_unique<Survey>(common_, spec, store_);
     }
     const double share = static_cast<double>(own.size()) / static_cast<double>(std::max<std::size_t>(1, count));
-    Result<std::vector<Trial>> trials =
-        monitor_.work_outside([&, survey = one->second.get()] { return survey->measure(own_problem, own, share * seconds); });
-    if (!trials && ends_all(trials.error())) {
-      return trials.error();
-    }
-    if (!trials) {
+    Surveyed surveyed =
+        monitor_.work_outside([&, survey = one->second.get()] { return survey->measure(own_problem, own, share * seconds, gate); });
+    count_trials(shape, spec, surveyed.trials, gate);
+    if (!surveyed.ended) {
+      knowledge_.exclude(shape, spec, surveyed.trials);
+      if (ends_all(surveyed.ended.error())) {
+        return surveyed.ended.error();
+      }
       continue;  // a session there says what it is, to whom it belongs
     }
-    outcomes_.add(shape, spec, *trials);
-    is_any_right = is_any_right || std::ranges::any_of(*trials, [](const Trial& trial) { return trial.outcome == Outcome::kOk; });
-    timed.emplace_back(&spec, *std::move(trials));
+    is_any_right = is_any_right || std::ranges::any_of(surveyed.trials, [](const Trial& trial) { return trial.outcome == Outcome::kOk; });
+    timed.emplace_back(&spec, std::move(surveyed.trials));
   }
   for (const auto& [spec, trials] : timed) {
     if (is_any_right) {
       HONE_TRY(knowledge_.note(shape, *spec, trials));
     } else {
-      knowledge_.exclude(*spec, trials);
+      knowledge_.exclude(shape, *spec, trials);
     }
   }
   if (is_any_right) {
     knowledge_.note_shape(shape, false);
   }
   return is_any_right;
+}
+
+/// What is checked was tried before: only what is wrong now is news.
+void RangeTrials::count_trials(const Shape& shape, const KernelSpec& spec, std::vector<Trial> trials, Gate gate) {
+  if (gate == Gate::kWhole) {
+    std::erase_if(trials, [](const Trial& trial) { return !is_wrong(trial.outcome); });
+  }
+  outcomes_.add(shape, spec, trials);
 }
 
 Result<void> RangeTrials::search(const Shape& shape, PortfolioProposals::First first, const Budget& budget) {

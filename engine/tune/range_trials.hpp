@@ -29,13 +29,14 @@ class RangeTrials {
   /// Times configurations for so many seconds in all, on the first device. False where none was right, which is not noted: that is the
   /// shape's doing, more likely than all of theirs; but what raced, faulted or hung is no member of what is learned from then on. Errors:
   /// kCancelled; the store's; the shape is none of the operation's.
-  Result<bool> survey(const Shape& shape, const PortfolioProposals::First& configurations, double seconds);
+  Result<bool> survey(const Shape& shape, const PortfolioProposals::First& configurations, double seconds, Gate gate = Gate::kOneRun);
   /// A session that begins with `first`. Errors: the session's.
   Result<void> search(const Shape& shape, PortfolioProposals::First first, const Budget& budget);
   /// Of surveys, also those in which nothing was right, and of sessions that ended.
   [[nodiscard]] const RangeOutcomes& outcomes() const { return outcomes_; }
 
  private:
+  void count_trials(const Shape& shape, const KernelSpec& spec, std::vector<Trial> trials, Gate gate);
   Result<void> add(const Shape& shape, const KernelSpec& spec, std::int64_t session, TrialTimes& times);
   Result<void> search_one(const Shape& shape, TuneRequest one, TrialTimes& times);
   Result<void> search_all(const Shape& shape, TuneRequest common, TrialTimes& times);

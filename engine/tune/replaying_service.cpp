@@ -55,8 +55,8 @@ void ReplayingService::begin(std::int64_t, const wire::Message& request, Answere
     const Trial trial = trial_of(request.at("configuration").get<std::string>());
     seconds = trial.seconds.total();
     message["reply"] = wire::to_message(trial);
-    message["reply"].update(
-        {{"fatal", false}, {"blameless", false}, {"dropped", wire::Message::array()}, {"notes", wire::Message::array()}});
+    message["reply"].update({{"fatal", false}, {"blameless", false}, {"asks_default", false}, {"notes", wire::Message::array()}});
+    message["reply"]["dropped"] = message["reply"]["held"] = wire::Message::array();
   }
   if (request.contains("note")) {
     message["note"] = request.at("note");

@@ -169,6 +169,11 @@ std::optional<Error> TuningSession::default_error() const {
   if (standard == nullptr || standard->outcome == Outcome::kOk || request_.recorded != nullptr) {
     return std::nullopt;
   }
+  // What stands in for a default that is not legal here, or was left out, may be wrong by itself; several devices are compared by it.
+  const bool stands_in = standard->configuration != default_configuration(request_.spec.parameters);
+  if (stands_in && request_.more_devices.empty() && !request_.workers) {
+    return std::nullopt;
+  }
   const ErrorCode code = standard->outcome == Outcome::kCompileError ? ErrorCode::kCompile : ErrorCode::kBadKernel;
   return Error{code, fmt::format("{}: the default configuration ({}) ended as {}: {}", request_.spec.file,
                                  text(request_.spec.parameters, standard->configuration), name(standard->outcome), standard->detail)};

@@ -167,7 +167,13 @@ Result<void> check_is_time(const Objective& objective, std::string_view what);
 /// or worker failure, kCancelled.
 Result<TuneReport> tune(const TuneRequest& request, Store& store, const Registry& registry);
 
+/// One configuration's trial.
+struct Tried {
+  Trial trial;
+  std::vector<std::string> notes = {};  ///< for people: inputs that it was not held to
+};
+
 /// Validates and times one configuration in a worker, without a session: what `hone run` does.
-Result<Trial> run_configuration(const TuneRequest& request, const Configuration& configuration, Store* store);
+Result<Tried> run_configuration(const TuneRequest& request, const Configuration& configuration, Store* store);
 
 }  // namespace hone

@@ -1,12 +1,12 @@
 #include "engine/tune/survey.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 #include "engine/kernel/configuration_text.hpp"
 #include "engine/tune/compile_missing.hpp"
 #include "engine/tune/evaluator.hpp"
 #include "engine/worker/reference_compiler.hpp"
+#include "engine/worker/stopwatch.hpp"
 #include "engine/worker/worker.hpp"
 
 namespace hone {
@@ -104,17 +104,42 @@ Result<Compiled> Survey::reference(const Problem& problem) {
   return *std::move(compiled);
 }
 
-Result<std::vector<Trial>> Survey::measure(const Problem& problem, const std::vector<Configuration>& candidates, double seconds) {
-  const auto begin = std::chrono::steady_clock::now();
+Result<std::optional<Compiled>> Survey::standard(const Problem& problem) {
+  const Configuration standard = default_configuration(spec_.parameters);
+  HONE_TRY(compile_missing(common_.device, spec_, problem, {standard}, store_, common_.compile_workers, common_.stop));
+  return store_.find_compiled(key_of(problem, text(spec_.parameters, standard)));
+}
+
+Surveyed Survey::measure(const Problem& problem, const std::vector<Configuration>& candidates, double seconds, Gate gate) {
+  const Stopwatch watch;
+  Surveyed all;
+  all.ended = reach(problem, candidates, seconds, gate, all.trials);
+  for (Trial& trial : all.trials) {
+    trial.final_round = gate == Gate::kWhole && trial.outcome == Outcome::kOk;
+  }
+  if (!all.trials.empty()) {
+    const Result<void> kept = keep(problem, all.trials, watch.seconds());
+    all.ended = all.ended ? kept : all.ended;
+  }
+  return all;
+}
+
+Result<void> Survey::reach(const Problem& problem, const std::vector<Configuration>& candidates, double seconds, Gate gate,
+                           std::vector<Trial>& trials) {
   HONE_ASSIGN(const Compiled reference, this->reference(problem));
   HONE_ASSIGN(MissingCode missing,
               compile_missing(common_.device, spec_, problem, candidates, store_, common_.compile_workers, common_.stop));
-  std::vector<Trial> trials = std::move(missing.failed);
+  trials = std::move(missing.failed);
   std::vector<Configuration> left;
   std::ranges::copy_if(candidates, std::back_inserter(left), [&](const Configuration& candidate) {
     return std::ranges::find(trials, candidate, &Trial::configuration) == trials.end();
   });
-  while (!left.empty()) {
+  std::optional<Compiled> standard;
+  if (gate == Gate::kWhole) {
+    HONE_ASSIGN(standard, this->standard(problem));
+  }
+  double spent = 0.0;
+  for (bool goes_on = true; goes_on && !left.empty();) {
     HONE_TRY(start(problem));
     wire::Message entries = wire::Message::array();
     for (const Configuration& candidate : left) {
@@ -125,11 +150,18 @@ Result<std::vector<Trial>> Survey::measure(const Problem& problem, const std::ve
       }
       entries.push_back({{"configuration", configuration}, {"compiled", wire::to_message(*compiled)}});
     }
-    const Result<wire::SurveyResult> reply = ask({{"op", "survey"},
-                                                  {"problem", wire::to_message(problem)},
-                                                  {"reference", wire::to_message(reference)},
-                                                  {"candidates", std::move(entries)},
-                                                  {"seconds", seconds}});
+    wire::Message request{{"op", "survey"},
+                          {"problem", wire::to_message(problem)},
+                          {"reference", wire::to_message(reference)},
+                          {"candidates", std::move(entries)},
+                          {"seconds", seconds - spent},
+                          {"whole_gate", gate == Gate::kWhole}};
+    if (standard) {
+      request["default"] = wire::to_message(*standard);
+    }
+    const Stopwatch asked;
+    const Result<wire::SurveyResult> reply = ask(request);
+    spent += asked.seconds();
     if (reply && reply->error) {
       return *reply->error;
     }
@@ -151,19 +183,15 @@ Result<std::vector<Trial>> Survey::measure(const Problem& problem, const std::ve
       trial.outcome = reply.error().code == ErrorCode::kTimeout ? Outcome::kTimeout : Outcome::kIllegalAccess;
       trial.detail = reply.error().message;
     }
-    const bool goes_on = !reply || reply->fatal;
+    goes_on = (!reply || reply->fatal) && spent < seconds;
     const std::size_t count = std::min(reached.size(), left.size());
     for (std::size_t i = 0; i < count; ++i) {
       reached[i].configuration = left[i];
       trials.push_back(std::move(reached[i]));
     }
     left.erase(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(count));
-    if (!goes_on) {
-      break;
-    }
   }
-  HONE_TRY(keep(problem, trials, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()));
-  return trials;
+  return {};
 }
 
 Result<void> Survey::keep(const Problem& problem, std::vector<Trial>& trials, double seconds) {

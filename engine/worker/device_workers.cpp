@@ -80,6 +80,7 @@ Result<std::unique_ptr<MeasuringProcess>> DeviceWorkers::spawn(bool standby) {
   setup["standby"] = standby || is_shared;                    // what it does beside others, it does under the lock
   setup["can_wait"] = standby || (is_shared && !was_ready_);  // in the place of one that was lost it is waited for
   setup["dropped"] = dropped_;
+  setup["held"] = held_;
   setup["generation"] = generation_++;
   const auto self = std::make_shared<const MeasuringProcess*>(nullptr);
   HONE_ASSIGN(TakenWorker worker, take_or_spawn(takes_idle_ ? idle_workers_ : nullptr, context_, measuring_, info_));

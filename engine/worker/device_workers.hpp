@@ -39,7 +39,10 @@ class DeviceWorkers final : public MeasuringWorkers {
   Result<void> revive() override;
   void use_reference(const Compiled& reference) override;
   void close() override;
-  void drop_inputs(const std::vector<std::string>& kinds) override { dropped_ = kinds; }
+  void use_verdicts(const std::vector<std::string>& dropped, const std::vector<std::string>& held) override {
+    dropped_ = dropped;
+    held_ = held;
+  }
   void keep_standby() override;
   void retire(bool hung) override;
 
@@ -68,7 +71,7 @@ class DeviceWorkers final : public MeasuringWorkers {
   std::unique_ptr<ReferenceCompiler> reference_compiler_;
   std::unique_ptr<MeasuringProcess> active_, standby_, failed_;
   std::optional<wire::Message> reference_;  ///< compiled
-  std::vector<std::string> dropped_;
+  std::vector<std::string> dropped_, held_;
   std::uint64_t generation_ = 0;
   int standby_failures_ = 0, failures_ = 0;
   bool was_ready_ = false;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/kernel/configuration_text.hpp"
 #include "engine/kernel/small_problems.hpp"
 #include "engine/store/lookup.hpp"
 #include "engine/worker/measuring_worker.hpp"
@@ -24,7 +25,8 @@ Result<void> MeasuringWorker::add_small_problems() {
   constexpr std::size_t kMostGiven = 8;
   constexpr std::int64_t kLargestGiven = 1 << 24, kLargestHostGiven = 1 << 20;
   std::vector<Problem> always = ragged_problems(spec_, problem_, kLimitElements);
-  for (Problem& given : given_problems(spec_, problem_, device_->info().compile_overlaps ? kLargestGiven : kLargestHostGiven)) {
+  const std::int64_t largest_given = device_->info().compile_overlaps ? kLargestGiven : kLargestHostGiven;
+  for (Problem& given : given_problems(spec_, problem_, largest_given)) {
     const bool is_small = largest_argument(spec_, given) <= static_cast<double>(kLimitElements) && ragged_.size() < kMostGiven;
     if (std::ranges::find(always, given) != always.end()) {
       continue;
@@ -51,11 +53,15 @@ Result<void> MeasuringWorker::add_small_problems() {
     if (dropped_.contains(profile) || !differs(profile, spec_) || (settings_.max_error > 0.0 && of_other_magnitude)) {
       continue;
     }
-    // Ragged problems first; a configuration that cannot do those is tried on a regular one.
+    // Ragged problems first; a configuration that cannot do those is tried on a regular one, and one that can do no small problem on the
+    // problem itself.
     for (const std::vector<Small>* const problems : {&ragged_, &regular_}) {
       for (const Small& small : *problems) {
         provoking_.push_back({.problem = small.problem, .profile = profile});
       }
+    }
+    if (largest_argument(spec_, problem_) <= static_cast<double>(largest_given)) {
+      provoking_.push_back({.problem = problem_, .profile = profile, .is_whole = true});
     }
   }
   return {};
@@ -87,8 +93,9 @@ std::optional<bool> MeasuringWorker::check_small(Small& small, const Compiled& c
     return std::nullopt;
   }
   const std::string inputs = small.profile == InputProfile::kUsual ? "" : fmt::format(" with inputs: {}", name(small.profile));
-  say(fmt::format("{} on the small problem {}{}", stage_, text(small.problem.shape), inputs), kSmallProblemSeconds);
-  const std::string where = fmt::format("on the small problem {}{}: ", text(small.problem.shape), inputs);
+  const std::string where = small.is_whole ? fmt::format("on the problem{}", inputs)
+                                           : fmt::format("on the small problem {}{}", text(small.problem.shape), inputs);
+  say(fmt::format("{} {}", stage_, where), kSmallProblemSeconds);
   const bool optional = small.bench == nullptr;
   if (optional) {
     auto bench = Bench::create(*device_, spec_, small.problem, reference_, small.profile, settings_.max_error);
@@ -107,7 +114,12 @@ std::optional<bool> MeasuringWorker::check_small(Small& small, const Compiled& c
   }
   auto kernel = load_for(small.problem, compiled, configuration, reply);
   if (kernel) {
-    return check(*small.bench, configuration, *kernel, seed_of(small), where, reply, runs);
+    const bool right = check(*small.bench, configuration, *kernel, seed_of(small), where + ": ", reply, runs);
+    kernel.reset();
+    if (small.is_whole) {  // twelve of them are more than a device has room for
+      small.bench.reset();
+    }
+    return right;
   }
   if (reply.fatal) {
     return false;
@@ -150,19 +162,51 @@ bool MeasuringWorker::provoke(InputProfile profile, const Compiled& compiled, co
     if (!right) {
       continue;
     }
-    if (!*right && may_drop_ && !reply.fatal) {
-      // Its author knows of inputs that it never gets. The others of the file are not held to more, and the report says so.
-      dropped_.insert(profile);
-      reply.notes.push_back(
-          fmt::format("the default configuration is wrong for such inputs, so no other is held to them: {}", reply.trial.detail));
-      reply.trial.outcome = Outcome::kOk;
-      reply.trial.detail.clear();
-      reply.trial.max_error = max_error;  // of the inputs that it is held to
-      return true;
+    if (*right && is_default_) {
+      held_.insert(profile);
     }
-    return *right;
+    if (*right || !default_is_wrong(profile, reply)) {
+      return *right;
+    }
+    // Its author knows of inputs that it never gets. The others of the file are not held to more, and the report says so.
+    dropped_.insert(profile);
+    reply.notes.push_back(
+        fmt::format("the default configuration is wrong for such inputs, so no other is held to them: {}", reply.trial.detail));
+    reply.trial.outcome = Outcome::kOk;
+    reply.trial.detail.clear();
+    reply.trial.max_error = max_error;  // of the inputs that it is held to
+    return true;
   }
   return true;
+}
+
+bool MeasuringWorker::default_is_wrong(InputProfile profile, TrialReply& reply) {
+  // A kernel that is held against another one's reference is held to whatever inputs that one has an answer for.
+  if (reply.fatal || spec_.judge != nullptr || held_.contains(profile)) {
+    return false;
+  }
+  if (is_default_) {
+    return true;
+  }
+  if (!default_) {
+    reply.asks_default = true;
+    return false;
+  }
+  for (Small& small : provoking_) {
+    TrialReply of_default;
+    const std::optional<bool> right = small.profile == profile
+                                          ? check_small(small, *default_, default_configuration(spec_.parameters), Runs::kOne, of_default)
+                                          : std::nullopt;
+    if (!right) {
+      continue;
+    }
+    reply.fatal = of_default.fatal;
+    if (*right) {
+      held_.insert(profile);
+    }
+    return !*right && !reply.fatal;
+  }
+  return false;
 }
 
 bool MeasuringWorker::repeat(const Configuration& configuration, const LoadedKernel& kernel, int launches, double seconds,

@@ -1,5 +1,5 @@
-// A worker's survey: configurations that were found right at one problem, timed at another. Validation is short: one run is held against
-// the reference, and what is timed is looked at as always.
+// A worker's survey: configurations timed at one problem after another. Validation is short: one run is held against the reference, and
+// what is timed is looked at as always. Asked for the whole gate, it is that of what could win a session.
 #include <algorithm>
 
 #include "engine/kernel/configuration_text.hpp"
@@ -12,7 +12,9 @@ namespace hone {
 using wire::Message;
 
 Message MeasuringWorker::survey(const Message& request) {
-  if (const Result<void> moved = move_to(request); !moved) {
+  learn_default(request);
+  const bool whole_gate = request.value("whole_gate", false);
+  if (const Result<void> moved = move_to(request, whole_gate); !moved) {
     return {{"error", wire::to_message(moved.error())}};
   }
   const double seconds = request.at("seconds");
@@ -26,7 +28,7 @@ Message MeasuringWorker::survey(const Message& request) {
     }
     channel_.charge(results.size());
     TrialReply reply;
-    survey_one(candidate, incumbent, reply);
+    survey_one(candidate, incumbent, whole_gate, reply);
     const Measurement& measured = reply.trial.measurement;
     if (reply.trial.outcome == Outcome::kOk && !measured.raced_out) {
       const double best_us = std::min(measured.median_us, incumbent ? incumbent->time_us : measured.median_us);
@@ -39,14 +41,18 @@ Message MeasuringWorker::survey(const Message& request) {
   return {{"results", std::move(results)}, {"fatal", fatal}};
 }
 
-Result<void> MeasuringWorker::move_to(const Message& request) {
+Result<void> MeasuringWorker::move_to(const Message& request, bool whole_gate) {
   channel_.charge(std::nullopt);
   stage_ = "making the buffers";
   channel_.stage(stage_);
   bench_.reset();  // two problems may not fit
+  for (std::vector<Small>* const problems : {&ragged_, &regular_, &provoking_}) {
+    problems->clear();
+  }
   problem_ = wire::problem_from(request.at("problem"));
   reference_ = wire::compiled_from(request.at("reference"));
   HONE_ASSIGN(bench_, Bench::create(*device_, spec_, problem_, reference_, InputProfile::kUsual, settings_.max_error));
+  HONE_TRY(whole_gate ? add_small_problems() : Result<void>());
   watch_reference(*bench_, problem_);
   next_seed();
   HONE_TRY(draw());
@@ -56,7 +62,9 @@ Result<void> MeasuringWorker::move_to(const Message& request) {
   return {};
 }
 
-void MeasuringWorker::survey_one(const Message& candidate, const std::optional<Incumbent>& incumbent, TrialReply& reply) {
+void MeasuringWorker::survey_one(const Message& candidate, const std::optional<Incumbent>& incumbent, bool whole_gate, TrialReply& reply) {
+  constexpr int kLaunches = 32;
+  constexpr double kSeconds = 0.02;
   const Configuration configuration = configuration_from(candidate);
   const Compiled compiled = wire::compiled_from(candidate.at("compiled"));
   stage_ = "validating";
@@ -65,12 +73,14 @@ void MeasuringWorker::survey_one(const Message& candidate, const std::optional<I
   if (!kernel) {
     return;
   }
+  is_default_ = configuration == default_configuration(spec_.parameters);
   const Stopwatch watch;
-  const bool stays = !incumbent || look(configuration, *kernel, *incumbent, reply);
-  const bool right = stays && check(*bench_, configuration, *kernel, input_seed_, "", reply, Runs::kOne);
+  const bool stays = whole_gate || !incumbent || look(configuration, *kernel, *incumbent, reply);
+  const bool right = stays && (whole_gate ? validate_all(compiled, configuration, *kernel, reply)
+                                          : check(*bench_, configuration, *kernel, input_seed_, "", reply, Runs::kOne));
   reply.trial.seconds.validate = watch.seconds();
-  if (right) {
-    time(configuration, *kernel, incumbent, reply);
+  if (right && time(configuration, *kernel, incumbent, reply) && whole_gate && deepen(compiled, configuration, Runs::kTwo, reply)) {
+    repeat(configuration, *kernel, kLaunches, kSeconds, reply);
   }
   audit(reply);
   if (!has_time(reply.trial.outcome)) {

@@ -37,9 +37,15 @@ Result<std::unique_ptr<MeasuringWorker>> MeasuringWorker::create(WorkerChannel& 
   }
   // A driver, or a plugin, may start threads when it likes.
   worker->watches_threads_ = !info.compile_overlaps && plugin.file().empty();
-  const std::vector<std::string> dropped = setup.value("dropped", std::vector<std::string>());
-  std::ranges::copy_if(provoking_profiles(), std::inserter(worker->dropped_, worker->dropped_.end()),
-                       [&](InputProfile profile) { return std::ranges::count(dropped, name(profile)) > 0; });
+  const auto profiles = [&](const char* key) {
+    const std::vector<std::string> names = setup.value(key, std::vector<std::string>());
+    std::set<InputProfile> named;
+    std::ranges::copy_if(provoking_profiles(), std::inserter(named, named.end()),
+                         [&](InputProfile profile) { return std::ranges::count(names, name(profile)) > 0; });
+    return named;
+  };
+  worker->dropped_ = profiles("dropped");
+  worker->held_ = profiles("held");
   if (open != nullptr) {
     worker->device_ = std::move(open);
     return worker;
@@ -111,9 +117,12 @@ Message MeasuringWorker::trial(const Message& request) {
   Message message = wire::to_message(reply.trial);
   message["fatal"] = reply.fatal;
   message["blameless"] = reply.blameless;
-  message["dropped"] = Message::array();
-  for (const InputProfile profile : dropped_) {
-    message["dropped"].push_back(name(profile));
+  message["asks_default"] = reply.asks_default;
+  for (const auto& [key, profiles] : {std::pair("dropped", &dropped_), std::pair("held", &held_)}) {
+    message[key] = Message::array();
+    for (const InputProfile profile : *profiles) {
+      message[key].push_back(name(profile));
+    }
   }
   message["notes"] = reply.notes;
   return message;
@@ -248,8 +257,8 @@ void MeasuringWorker::run_trial(const Message& request, TrialReply& reply) {
   if (!kernel) {
     return;
   }
-  // A kernel that is held against another one's reference is held to whatever inputs that one has an answer for.
-  may_drop_ = request.value("first", false) && spec_.judge == nullptr;
+  is_default_ = configuration == default_configuration(spec_.parameters);
+  learn_default(request);
   standby_ = false;
   channel_.charge(std::nullopt);
   stage_ = "validating";
@@ -279,6 +288,12 @@ void MeasuringWorker::run_trial(const Message& request, TrialReply& reply) {
     reply.trial.measurement = {};
   }
   spent_ += reply.trial.seconds.time + reply.trial.seconds.validate;
+}
+
+void MeasuringWorker::learn_default(const Message& request) {
+  if (request.contains("default")) {
+    default_ = wire::compiled_from(request.at("default"));
+  }
 }
 
 /// In a final round the tuner learns whose doing it is.

@@ -52,6 +52,7 @@ class MeasuringWorker {
     InputProfile profile = InputProfile::kUsual;
     std::unique_ptr<Bench> bench = nullptr;  ///< made when it is first needed
     bool applies = true;                     ///< until the reference turns out to have no answer to it
+    bool is_whole = false;                   ///< not small: the problem itself
   };
 
   [[nodiscard]] Configuration configuration_from(const wire::Message& message) const;
@@ -72,6 +73,9 @@ class MeasuringWorker {
   /// The rest of the gate, for what could win: regular shapes, inputs that provoke.
   bool deepen(const Compiled& compiled, const Configuration& configuration, Runs runs, TrialReply& reply);
   bool provoke(InputProfile profile, const Compiled& compiled, const Configuration& configuration, TrialReply& reply);
+  /// Whether the kernel's own default is wrong for such inputs, as the trial at hand is: finds out where its code is there, else asks for
+  /// it.
+  bool default_is_wrong(InputProfile profile, TrialReply& reply);
   /// Many launches, each looked at.
   bool repeat(const Configuration& configuration, const LoadedKernel& kernel, int launches, double seconds, TrialReply& reply);
 
@@ -82,6 +86,7 @@ class MeasuringWorker {
   /// What a trial left damaged is charged to it, and mended.
   void audit(TrialReply& reply);
   void run_trial(const wire::Message& request, TrialReply& reply);
+  void learn_default(const wire::Message& request);
   void next_seed();
   /// Draws the inputs of all benches and computes the reference's answers, before there is a candidate to be charged with it.
   Result<void> draw();
@@ -97,8 +102,8 @@ class MeasuringWorker {
   Result<std::size_t> validate_contenders(std::vector<Contender>& contenders, double repeat_seconds);
   Result<std::size_t> each_contender(std::vector<Contender>& contenders, const std::function<bool(Contender&)>& check);
   // measuring_survey.cpp
-  Result<void> move_to(const wire::Message& request);
-  void survey_one(const wire::Message& candidate, const std::optional<Incumbent>& incumbent, TrialReply& reply);
+  Result<void> move_to(const wire::Message& request, bool whole_gate);
+  void survey_one(const wire::Message& candidate, const std::optional<Incumbent>& incumbent, bool whole_gate, TrialReply& reply);
 
   // measuring_finals.cpp
   /// False if the round broke off: one of the trials then says at whom.
@@ -116,10 +121,12 @@ class MeasuringWorker {
   std::vector<Small> ragged_;            ///< what every configuration is held against
   std::vector<Small> regular_;           ///< what only those are that could win
   std::vector<Small> provoking_;         ///< of each kind of inputs the problems to try it on, the first that applies
-  std::set<InputProfile> dropped_;       ///< kinds of inputs that this kernel's own default is wrong for
+  std::set<InputProfile> dropped_;       ///< kinds of inputs that this kernel's own default is wrong for,
+  std::set<InputProfile> held_;          ///< and those that it is right for
+  std::optional<Compiled> default_;      ///< once a candidate was wrong where nothing is known of the default
   std::optional<ProcessState> process_;  ///< before any candidate
   bool watches_threads_ = false;
-  bool may_drop_ = false;  ///< the trial at hand is the default's
+  bool is_default_ = false;  ///< the trial at hand is the default's
   std::uint64_t seed_ = 0, input_seed_ = 0, seeds_used_ = 0;
   std::string stage_;      ///< what is going on, for the tuner
   bool standby_ = false;   ///< another process measures on the device: what runs on it does so under the lock

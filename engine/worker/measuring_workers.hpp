@@ -21,8 +21,9 @@ class MeasuringWorkers {
   virtual void use_reference(const Compiled& reference) = 0;
   /// Ends all that measure, for good.
   virtual void close() = 0;
-  /// Processes to come hold no configuration to these kinds of inputs.
-  virtual void drop_inputs(const std::vector<std::string>& kinds) = 0;
+  /// What processes to come need not find out: the kinds of inputs that the default is wrong for, to which they hold no configuration, and
+  /// those that it is right for.
+  virtual void use_verdicts(const std::vector<std::string>& dropped, const std::vector<std::string>& held) = 0;
   /// From now on, once a process was lost, one more has the device open and, where memory allows it, its buffers filled.
   virtual void keep_standby() = 0;
   /// Kills the process that measures. The other, if there is one, takes its place at once; where the dead one `hung`, once the device has

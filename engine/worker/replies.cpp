@@ -100,7 +100,9 @@ Result<TrialResult> read_trial(const Message& message) {
   Fields fields(message);
   result.fatal = fields.boolean("fatal");
   result.blameless = fields.boolean("blameless");
+  result.asks_default = fields.boolean("asks_default");
   result.dropped = fields.texts("dropped");
+  result.held = fields.texts("held");
   result.notes = fields.texts("notes");
   return fields.error() ? Result<TrialResult>(*fields.error()) : Result<TrialResult>(std::move(result));
 }

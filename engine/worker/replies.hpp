@@ -33,7 +33,9 @@ struct TrialResult {
   Trial trial;
   bool fatal = false;                     ///< the device is in an error state: the process must be replaced
   bool blameless = false;                 ///< it failed before the candidate had run: another process may try again
+  bool asks_default = false;              ///< it is wrong for a kind of inputs that nobody has tried the default on: needed is its code
   std::vector<std::string> dropped = {};  ///< kinds of inputs that the default is wrong for, and no other is held to
+  std::vector<std::string> held = {};     ///< kinds that it is right for
   std::vector<std::string> notes = {};    ///< for people
 };
 Result<TrialResult> read_trial(const Message& message);

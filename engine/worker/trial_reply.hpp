@@ -14,6 +14,7 @@ struct TrialReply {
   Trial trial;
   bool fatal = false;                   ///< the device is in an error state: this process must be replaced
   bool blameless = false;               ///< it failed before the candidate had run
+  bool asks_default = false;            ///< nobody knows whether the default is wrong for the inputs that it is wrong for
   std::vector<std::string> notes = {};  ///< for people, of a trial that is ok
 
   void fail(const Error& error) {

@@ -37,17 +37,20 @@ class CopyRange {
   }
   void measure(std::int64_t n, std::int64_t wide, double us) { measure(spec_, n, wide, us); }
   void measure_other(std::int64_t n, std::int64_t wide, double us) { measure(other_, n, wide, us); }
+  /// In a final round.
+  void measure_final(std::int64_t n, std::int64_t wide, double us) { measure(spec_, n, wide, us, true); }
 
  private:
   static KernelSpec named(KernelSpec spec, std::string name) {
     spec.name = std::move(name);
     return spec;
   }
-  void measure(const KernelSpec& spec, std::int64_t n, std::int64_t wide, double us) {
+  void measure(const KernelSpec& spec, std::int64_t n, std::int64_t wide, double us, bool final_round = false) {
     Trial trial;
     trial.configuration = {{Value(wide), Value(32)}};
     trial.outcome = us > 0.0 ? Outcome::kOk : Outcome::kWrongResult;
     trial.measurement.median_us = us;
+    trial.final_round = final_round;
     table.add({{"n", n}}, {}, spec, {DType::kF32, {{"n", n}}}, {}, {trial});
   }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/kernel/builtin_kernels.hpp"
+#include "engine/kernel/configuration_text.hpp"
 #include "engine/kernel/operation.hpp"
 
 namespace hone {
@@ -62,6 +63,23 @@ TEST_CASE("a session gets the shape that needs it most of the next few, and surv
   for (int i = 0; i < 7; ++i) {
     CHECK(first.erase(rows_of(shapes.next_surveyed(kSession, range.measured))) == 1);
   }
+}
+
+TEST_CASE("a shape whose session was interrupted comes first, once, although something was measured there") {
+  RangeOf range("rows=1..4096,cols=16");
+  const Shape begun{{"rows", 100}, {"cols", 16}};
+  Trial trial;
+  trial.outcome = Outcome::kOk;
+  trial.measurement.median_us = 10.0;
+  const KernelSpec& spec = *range.operation.definition;
+  trial.configuration = default_configuration(spec);
+  range.measured.add(begun, {}, spec, make_problem(spec, DType::kF32, begun).value(), {}, {trial});
+  PortfolioShapes shapes(range.request);
+  shapes.go_on_with(begun);
+  shapes.go_on_with(begun);
+  const auto next = [&] { return shapes.next_explored(kSession, range.measured, [](const Shape& /*shape*/) { return 1.0; }); };
+  CHECK(next() == begun);
+  CHECK(next() != begun);
 }
 
 TEST_CASE("more shapes are drawn from the large end of a range, and small ones still are") {

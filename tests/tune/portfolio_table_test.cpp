@@ -40,9 +40,19 @@ std::vector<Trial> trials_of(const KernelSpec& spec, const std::vector<double>& 
   return trials;
 }
 
+Shape table_shape(std::int64_t rows) { return {{"rows", rows}}; }
+
 void measure(PortfolioTable& table, std::int64_t rows, const std::vector<double>& times) {
   const KernelSpec spec = table_spec();
-  table.add({{"rows", rows}}, {}, spec, {}, {}, trials_of(spec, times));
+  table.add(table_shape(rows), {}, spec, {}, {}, trials_of(spec, times));
+}
+
+/// A portfolio that knows a=0 at this shape.
+void add_point(PortfolioTable& table, std::int64_t rows) {
+  Portfolio earlier;
+  earlier.members = {{"toy", "a=0"}};
+  earlier.points = {{table_shape(rows), 1.0, 1.0, {{0, 1.0, {}}}}};
+  table.add(earlier, [](const Shape& /*shape*/) { return std::optional(PortfolioTable::There{{}, MemberLaunches(1)}); });
 }
 
 std::vector<std::string> chosen(const PortfolioTable& table, std::size_t most = 8) {
@@ -117,12 +127,35 @@ TEST_CASE("what raced is no member, also where nothing was right, and makes no r
   PortfolioTable table;
   measure(table, 1, {1.1, 1.0});
   std::vector<Trial> raced = trials_of(table_spec(), {0.0, -1.0});
-  table.exclude(table_spec(), raced);  // a wrong result is not enough
+  table.exclude(table_shape(10), table_spec(), raced);  // a wrong result is not enough
   CHECK(chosen(table) == std::vector<std::string>{"a=1"});
   raced.front().outcome = Outcome::kRace;
-  table.exclude(table_spec(), raced);
+  table.exclude(table_shape(10), table_spec(), raced);
   CHECK(chosen(table) == std::vector<std::string>{"a=0"});
   CHECK(table.rows().size() == 1);
+}
+
+TEST_CASE("what was wrong is no member once another is right at the shape, whichever comes first and wherever that is known from") {
+  PortfolioTable table;
+  measure(table, 1, {1.1, 1.0});
+  const std::vector<Trial> wrong = trials_of(table_spec(), {0.0, -1.0});
+  SUBCASE("in a survey that found nothing right, before a session") {
+    table.exclude(table_shape(10), table_spec(), wrong);
+    measure(table, 10, {1.0});
+  }
+  SUBCASE("in a survey that found nothing right, after a session") {
+    measure(table, 10, {1.0});
+    table.exclude(table_shape(10), table_spec(), wrong);
+  }
+  SUBCASE("before a portfolio that has the shape") {
+    measure(table, 10, {0.0, -1.0});
+    add_point(table, 10);
+  }
+  SUBCASE("after a portfolio that has the shape") {
+    add_point(table, 10);
+    measure(table, 10, {0.0, -1.0});
+  }
+  CHECK(chosen(table) == std::vector<std::string>{"a=0"});
 }
 
 TEST_CASE("later measurements of a shape take the place of earlier ones") {

@@ -28,6 +28,7 @@ TEST_CASE("a range with enough measurements ends with trees, in its text, too") 
       for (std::size_t i = 0; i < trials.size(); ++i) {
         trials[i].configuration = {{Value(i == 0 ? 1 : 4), Value(32)}};
         trials[i].outcome = Outcome::kOk;
+        trials[i].final_round = true;
         trials[i].measurement.median_us = (n < 512) == (i == 0) ? 10.0 : 14.0;
       }
       REQUIRE(knowledge.note({{"n", n}}, spec, trials).ok());
@@ -40,6 +41,34 @@ TEST_CASE("a range with enough measurements ends with trees, in its text, too") 
   REQUIRE(portfolio.trees);
   CHECK(portfolio.trees->columns.front() == "n");
   CHECK(parse_portfolio(text(portfolio)).value().trees == portfolio.trees);
+}
+
+TEST_CASE("what is kept of a range has no member that has not passed the whole gate") {
+  const KernelSpec spec = test::copy_kernel();
+  const Operation operation{spec.name, {&spec}, &spec};
+  PortfolioRequest request;
+  request.operation = &operation;
+  request.range = parse_range(spec, "n=1..65536").value();
+  request.dtypes = DType::kF32;
+  ScratchStore scratch = ScratchStore::create().value();
+  RangeKnowledge knowledge(request, scratch.store());
+  for (std::int64_t n = 4; n <= 64; n += 4) {
+    std::vector<Trial> trials(2);
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      trials[i].configuration = {{Value(i == 0 ? 1 : 4), Value(32)}};
+      trials[i].outcome = Outcome::kOk;
+      trials[i].final_round = i == 0 && n == 32;
+      trials[i].measurement.median_us = i == 0 ? 10.0 : 8.0;
+    }
+    REQUIRE(knowledge.note({{"n", n}}, spec, trials).ok());
+  }
+  knowledge.prepare_to_finish();
+  REQUIRE_FALSE(knowledge.portfolio().members.empty());
+  CHECK(knowledge.portfolio().members.front().configuration == "wide=4,block=32");
+  CHECK_FALSE(knowledge.table().is_checked(knowledge.portfolio().members.front()));
+  const Portfolio kept = knowledge.finish();
+  REQUIRE(kept.members.size() == 1);
+  CHECK(kept.members.front().configuration == "wide=1,block=32");
 }
 
 }  // namespace hone

@@ -26,6 +26,7 @@ class Known {
     Trial trial;
     trial.configuration = {{Value(wide), Value(32)}};
     trial.outcome = Outcome::kOk;
+    trial.final_round = true;
     trial.measurement.median_us = us;
     REQUIRE(knowledge_.note({{"n", n}}, spec_, {trial}).ok());
   }

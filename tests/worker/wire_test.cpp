@@ -32,7 +32,8 @@ Trial timed_trial() {
 wire::Message trial_reply() {
   wire::Message message = wire::to_message(timed_trial());
   message["fatal"] = false;
-  message["blameless"] = false;
+  message["blameless"] = message["asks_default"] = false;
+  message["held"] = wire::Message::array();
   message["dropped"] = wire::Message::array();
   message["notes"] = wire::Message::array();
   return message;
