@@ -129,7 +129,7 @@ int best(int argc, char** argv) {
       return open_to_read(store_path(arguments)).error();
     }
     if (!choice.record) {
-      return no_record(arguments, subject, target, choice.elsewhere);
+      return no_record(arguments, subject, target, choice.elsewhere, store.get());
     }
     HONE_ASSIGN(const std::string fixed, fixed_in(*choice.record, *store));
     const Objective objective = objective_of(purpose);

@@ -266,7 +266,7 @@ int export_plan(int argc, char** argv) {
       return Error{ErrorCode::kStore, selected.choice.why + ". Or give --trust for this command only"};
     }
     if (arguments.count("config") == 0 && nothing) {
-      Error missing = no_record(arguments, subject, target, selected.choice.elsewhere);
+      Error missing = no_record(arguments, subject, target, selected.choice.elsewhere, store.get());
       missing.message += ", or export the default with --config default";
       return missing;
     }

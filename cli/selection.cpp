@@ -67,13 +67,21 @@ Result<Selection> select(const cxxopts::ParseResult& arguments, const Subject& s
     if (!choice.why.empty()) {
       return Error{ErrorCode::kStore, choice.why};
     }
-    return no_record(arguments, subject, target, choice.elsewhere);
+    return no_record(arguments, subject, target, choice.elsewhere, store);
   }
   const std::string source(name(choice.source));
   return Selection{std::move(choice), source};
 }
 
-Error no_record(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target, const std::string& known_elsewhere) {
+Error no_record(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target, std::string known_elsewhere,
+                Store* store) {
+  const Result<Given> given = find_given(arguments, subject.spec);
+  const Result<Purpose> of_records = given ? find_purpose(arguments, *given) : given.error();
+  if (known_elsewhere.empty() && store != nullptr && of_records) {
+    const auto withdrawn = store->withdrawn_configurations(record_key(subject.spec, target.problem, target.device.info, *of_records));
+    known_elsewhere =
+        withdrawn && !withdrawn->empty() ? fmt::format("what was one is withdrawn: hone records {} --all", subject.spec.name) : "";
+  }
   const bool elsewhere = arguments.count("arch") > 0;
   std::string purpose;  // has records of its own
   for (const cxxopts::KeyValue& one : arguments.arguments()) {

@@ -24,7 +24,9 @@ struct Selection {
 /// kernel, or not valid for the problem; 'best' without a record.
 Result<Selection> select(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target, Store* store, bool launch);
 
-/// What to say where a record is needed and there is none. `known_elsewhere`: Choice::elsewhere.
-Error no_record(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target, const std::string& known_elsewhere);
+/// What to say where a record is needed and there is none. `known_elsewhere`: Choice::elsewhere. `store`, where there is one, is asked
+/// whether there was a record.
+Error no_record(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target, std::string known_elsewhere,
+                Store* store);
 
 }  // namespace hone::cli

@@ -205,7 +205,7 @@ class Wrapper {
       return invalid(
           fmt::format("parameter '{}' of {} is const, but '{}' of {} is written", parameter.name, function_.name, given, judge_.name));
     }
-    if (const std::optional<DType> element = dtype_of(parameter.type)) {
+    if (const std::optional<DType> element = dtype_of(type_of(parameter))) {
       if (!argument->element_is_t && argument->dtype != *element) {
         return invalid(fmt::format("parameter '{}' of {} has elements of {}; '{}' of {} has {}", parameter.name, function_.name,
                                    name(*element), given, judge_.name, name(argument->dtype)));
@@ -219,6 +219,13 @@ class Wrapper {
     passed_.push_back(deduced ? given : fmt::format("HonePointer{{(void*){}}}", given));
     used_.insert(given);
     return {};
+  }
+
+  /// Without the template's parameters, where --entry gives what they are.
+  [[nodiscard]] std::string type_of(const PlainParameter& parameter) const {
+    const std::vector<std::string> given = kernel::template_arguments(call_);
+    const auto place = function_.type_parameters.find(parameter.type);
+    return place != function_.type_parameters.end() && place->second < given.size() ? given[place->second] : parameter.type;
   }
 
   [[nodiscard]] std::string argument_names() const {

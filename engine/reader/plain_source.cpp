@@ -103,8 +103,8 @@ PlainParameter read_plain_parameter(const std::string& text) {
 }
 
 /// The type parameters of the template head that ends just before `at`, if there is one.
-std::set<std::string, std::less<>> type_parameters_before(std::string_view text, std::size_t at) {
-  std::set<std::string, std::less<>> names;
+std::map<std::string, std::size_t, std::less<>> type_parameters_before(std::string_view text, std::size_t at) {
+  std::map<std::string, std::size_t, std::less<>> names;
   const std::size_t stop = text.find_last_of(";}", at);
   const std::size_t begin = text.find("template", stop == std::string_view::npos ? 0 : stop);
   if (begin == std::string_view::npos || begin >= at) {
@@ -114,10 +114,11 @@ std::set<std::string, std::less<>> type_parameters_before(std::string_view text,
   if (!reader.next_is('<')) {
     return names;
   }
-  for (const std::string& part : split_list(reader.bracketed('<', '>'))) {
-    PlainReader parameter(part, 0);
+  const std::vector<std::string> parts = split_list(reader.bracketed('<', '>'));
+  for (std::size_t place = 0; place < parts.size(); ++place) {
+    PlainReader parameter(parts[place], 0);
     if (const std::string_view kind = parameter.word(); kind == "typename" || kind == "class") {
-      names.emplace(parameter.word());
+      names.emplace(parameter.word(), place);
     }
   }
   return names;
@@ -203,6 +204,20 @@ std::string without_comments(std::string_view text) {
         ' ');
   }
   return code;
+}
+
+std::vector<std::string> template_arguments(std::string_view call) {
+  const std::size_t begin = call.find('<');
+  if (begin == std::string_view::npos) {
+    return {};
+  }
+  PlainReader reader(call, begin);
+  std::vector<std::string> arguments = split_list(reader.bracketed('<', '>'));
+  for (std::string& argument : arguments) {
+    const std::size_t first = argument.find_first_not_of(" \t"), last = argument.find_last_not_of(" \t");
+    argument = first == std::string::npos ? "" : argument.substr(first, last - first + 1);
+  }
+  return arguments;
 }
 
 std::vector<PlainFunction> find_plain_kernels(std::string_view text) {

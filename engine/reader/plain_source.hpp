@@ -1,6 +1,7 @@
 #pragma once
 // The text of a CUDA file without Hone's marks: its kernels as far as a call of them needs it, and what stands around an #include of it.
 
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -18,8 +19,11 @@ struct PlainParameter {
 struct PlainFunction {
   std::string name;
   std::vector<PlainParameter> parameters;
-  std::set<std::string, std::less<>> type_parameters;  ///< of its template
+  std::map<std::string, std::size_t, std::less<>> type_parameters;  ///< of its template, each with its place among all parameters of that
 };
+
+/// Of "name<float, 256>": "float" and "256"; none where nothing is given.
+std::vector<std::string> template_arguments(std::string_view call);
 
 /// The text with comments blanked out; lines stay where they are.
 std::string without_comments(std::string_view text);

@@ -471,7 +471,7 @@ void LiveEvaluator::measured(DeviceLane& lane, Result<wire::TrialResult> reply) 
     std::ranges::copy_if(reply->notes, std::back_inserter(notes_),
                          [this](const std::string& note) { return std::ranges::find(notes_, note) == notes_.end(); });
   }
-  if (reply && !limits_.knows_default()) {
+  if (reply && !limits_.knows_default() && trial.outcome == Outcome::kOk) {  // one that failed may have ended at once
     limits_.learnt(seconds);
     for (const auto& each : lanes_) {
       each->workers->keep_standby();

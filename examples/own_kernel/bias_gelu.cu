@@ -16,8 +16,9 @@ template <class T> constexpr bool valid(Problem p, Config c) {
   return p.cols % c.vec == 0 && c.vec * sizeof(T) <= 16;
 }
 
+// Rows along x, of which a grid may have two thousand million blocks: along y it may have 65,535.
 constexpr Launch launch(Problem p, Config c) {
-  return {.grid = {ceil_div(p.cols, (long)c.block * c.vec), ceil_div(p.rows, (long)c.rows_per_block)}, .block = {c.block}};
+  return {.grid = {ceil_div(p.rows, (long)c.rows_per_block), ceil_div(p.cols, (long)c.block * c.vec)}, .block = {c.block}};
 }
 
 template <class T> constexpr Cost cost(Problem p) {
@@ -38,10 +39,10 @@ template <Config c> HONE_DEVICE float gelu(float u) {
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(c.block)
 void bias_gelu(IN(p.rows * p.cols) const T* x, IN(p.cols) const T* bias, OUT(p.rows * p.cols) T* y, Problem p) {
-  const long column = ((long)blockIdx.x * c.block + threadIdx.x) * c.vec;
+  const long column = ((long)blockIdx.y * c.block + threadIdx.x) * c.vec;
   if (column >= p.cols) return;
   const Vector<T, c.vec> b = load<c.vec>(bias + column);
-  const long first = (long)blockIdx.y * c.rows_per_block;
+  const long first = (long)blockIdx.x * c.rows_per_block;
   for (long row = first; row < min_of(first + c.rows_per_block, p.rows); ++row) {
     Vector<T, c.vec> values = load<c.vec>(x + row * p.cols + column);
     for (int i = 0; i < c.vec; ++i) values[i] = T(gelu<c>((float)values[i] + (float)b[i]));

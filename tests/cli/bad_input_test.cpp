@@ -138,12 +138,19 @@ TEST_CASE("a kernel file that never ends, or takes all memory, costs its reader 
   write(directory / "zeros.cu", "#include \"/dev/zero\"\n");
   refused({directory / "zeros.cu"}, {"zeros.cu"});
 }
+TEST_CASE("an option that takes one value and is given two") {
+  refused({"softmax", "--shape", "rows=64", "--shape", "cols=32"}, {"--shape is given twice, as 'rows=64' and as 'cols=32'", "commas"});
+  CHECK(run({"best", "softmax", "--device", "cpu", "--device", "cpu", "--config", "default"}).err.find("given twice") == std::string::npos);
+}
 TEST_CASE("an unknown kernel") { refused({"sofmax"}, {"sofmax", "softmax"}); }
 TEST_CASE("an unknown dtype") { refused({"softmax", "--dtype", "float32"}, {"'float32' is 'f32' here", "(known: f32, f16, bf16)"}); }
 TEST_CASE("a number that cannot be read, or makes no sense") {
   refused({"softmax", "--seed", "-1"}, {"--seed takes a whole number, at least 0; it cannot be -1"});
   refused({"softmax", "--compile-workers=many"}, {"--compile-workers does not take 'many'"});
   refused({"softmax", "--graph-below", "-3"}, {"--graph-below", "-3"});
+  refused({"softmax", "--max-error", "0.1%"}, {"--max-error does not take '0.1%'"});
+  refused({"softmax", "--timing-seconds", "5ms"}, {"--timing-seconds does not take '5ms'"});
+  refused({"softmax", "--timing-seconds=0.2,3"}, {"--timing-seconds does not take '0.2,3'"});
   refused({"softmax", "--timing-seconds", "0"}, {"--timing-seconds", "above 0", "cannot be 0"});
   refused({"softmax", "--timing-seconds", "nan"}, {"--timing-seconds", "nan"});
   const Ended top = run({"sessions", "1", "--top", "-1"});

@@ -166,6 +166,21 @@ TEST_CASE("check --against takes a CUDA file without marks as it is") {
   CHECK(refused.exit == 1);
   CHECK(holds(refused.json()["checked"][0]["detail"], "cols="));
 
+  std::string of_any_type = plain_softmax("cols");
+  const std::string head = "extern \"C\" __global__ void __launch_bounds__(128) softmax_kernel(const float* __restrict__ x, float* y";
+  of_any_type.replace(
+      of_any_type.find(head), head.size(),
+      "template <int kBlock, class T> __global__ void __launch_bounds__(kBlock) softmax_kernel(const T* __restrict__ x, T* y");
+  const std::string row = "const float* row";
+  of_any_type.replace(of_any_type.find(row), row.size(), "const T* row");
+  write(right, of_any_type);
+  Arguments instance = launched;
+  instance.insert(instance.end(), {"--entry", "softmax_kernel<128, float>", "--arguments", "x, y, p.rows, p.cols"});
+  const Ended of_floats = checked(right, instance);
+  REQUIRE_MESSAGE(of_floats.exit == 0, of_floats.out, of_floats.err);
+  CHECK(std::ranges::all_of(of_floats.json()["checked"], [](const auto& one) { return one["dtype"] == "f32"; }));
+  write(right, plain_softmax("cols"));
+
   CHECK(holds(checked(right, {}).err, "--grid"));
   CHECK(run({"check", right, "--device", "cpu"}).err.find("--against") != std::string::npos);
   Arguments misplaced = launched;

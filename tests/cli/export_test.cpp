@@ -54,6 +54,23 @@ TEST_CASE("export: a default for a GPU that is not here") {
         nlohmann::json({{"name", "x"}, {"role", "in"}, {"dtype", "f32"}, {"elements", 3200}, {"zeroed", false}, {"bytes", 12800}}));
 }
 
+TEST_CASE("export: what no device can launch is refused, and leaves what is there") {
+  const TemporaryDirectory directory;
+  write(directory / "tall.cu",
+        "#include <hone/kernel.h>\nstruct Problem { long n = 64; };\nstruct Config { TUNE(1) int a = 1; };\n"
+        "constexpr Launch launch(Problem p, Config c) { return {.grid = {1, p.n}, .block = {1}}; }\n"
+        "REFERENCE(p.n) void tall_reference(long i, const f32* x, double* y, Problem p) { y[i] = x[i]; }\n"
+        "template <Config c> KERNEL void tall(IN(p.n) const f32* x, OUT(p.n) f32* y, Problem p) { y[blockIdx.y] = x[blockIdx.y]; }\n");
+  const auto exported = [&](const char* shape) {
+    return run({"export", directory / "tall.cu", "--device", "cpu", "--config", "default", "--shape", shape, "--out", directory / "out"});
+  };
+  const Ended refused = exported("n=100000");
+  CHECK(refused.exit == 2);
+  CHECK_MESSAGE(refused.err.find("a=1 cannot be launched: a grid of 1 x 100000 x 1") != std::string::npos, refused.err);
+  CHECK_FALSE(std::filesystem::exists(directory / "out"));
+  CHECK(exported("n=100").exit == 0);
+}
+
 TEST_CASE("export: the winner of a store, also where its device is gone and nothing can be compiled") {
   const TemporaryDirectory directory;
   const std::string store = directory / "S.db";

@@ -39,7 +39,9 @@ TEST_CASE("a record is listed, withdrawn, rolled back to and pinned") {
   CHECK(of_problem("best", store).json()["record"] == listed["records"][0]["record"]);
 
   const int withdrawn = records({id, "--set", "withdrawn", "--reason", "slow in production"})["generation"];
-  CHECK(of_problem("best", store).exit == 2);
+  const Ended none = of_problem("best", store);
+  CHECK(none.exit == 2);
+  CHECK_MESSAGE(none.err.find("what was one is withdrawn: hone records softmax --all") != std::string::npos, none.err);
   CHECK(records({})["records"].empty());
   CHECK(records({"softmax", "--all"})["records"][0]["state"] == "withdrawn");
   CHECK(records({"gemm", "--all"})["records"].empty());

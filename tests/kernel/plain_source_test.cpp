@@ -20,7 +20,7 @@ TEST_CASE("plain kernels are found whatever stands around their names") {
   }
   REQUIRE(first != nullptr);
   REQUIRE(second != nullptr);
-  CHECK(first->type_parameters == std::set<std::string, std::less<>>{"T"});
+  CHECK(first->type_parameters == std::map<std::string, std::size_t, std::less<>>{{"T", 0}});
   REQUIRE(first->parameters.size() == 3);
   CHECK(first->parameters[0].name == "x");
   CHECK(first->parameters[0].type == "T");
@@ -35,6 +35,15 @@ TEST_CASE("plain kernels are found whatever stands around their names") {
   CHECK(second->parameters[1].type == "float4");
   CHECK(second->parameters[2].pointer);
   CHECK(second->parameters[3].type == "unsigned long");
+}
+
+TEST_CASE("what an instance is given for its template's parameters") {
+  CHECK(template_arguments("softmax<float, 256>") == std::vector<std::string>{"float", "256"});
+  CHECK(template_arguments("sum< pair<int, half>, 2 >") == std::vector<std::string>{"pair<int, half>", "2"});
+  CHECK(template_arguments("softmax").empty());
+  const auto found = find_plain_kernels("template <int N, class T> __global__ void second(T* y) {}");
+  REQUIRE(found.size() == 1);
+  CHECK(found.front().type_parameters == std::map<std::string, std::size_t, std::less<>>{{"T", 1}});
 }
 
 TEST_CASE("headers are told apart by their brackets, and those in comments are none") {
