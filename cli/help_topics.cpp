@@ -13,7 +13,9 @@ constexpr std::string_view kBudgets = R"(How long a search may take
 
 A session keeps to its budget: compiling, validating, timing and the final
 round are all part of it. The last tenth of a budget in seconds is for the
-final round, in which the best are measured again beside the default.
+final round, in which the best are measured again beside the default. What
+has begun ends, though: of a few seconds a session may take one or two more,
+and a default that hangs is waited for half a minute.
 
 Ctrl-C ends a session early and keeps the best so far. The same command
 resumes it; --fresh begins anew. A larger --budget goes on where the smaller

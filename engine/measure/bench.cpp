@@ -63,7 +63,11 @@ Result<void> Bench::Impl::size_slots() {
     slot.argument = &spec_.arguments[i];
     slot.element = slot.argument->element(problem_.dtype);
     // An argument of a type of its own (an index, a float beside half inputs) rounds as that type does.
-    HONE_ASSIGN(slot.tolerance, tolerance(slot.argument->bound, slot.element, sum_length.real(), bound, max_error_));
+    Result<Tolerance> allowed = tolerance(slot.argument->bound, slot.element, sum_length.real(), bound, max_error_);
+    if (!allowed) {
+      return Error{allowed.error().code, fmt::format("{}: argument '{}': {}", spec_.file, slot.argument->name, allowed.error().message)};
+    }
+    slot.tolerance = *allowed;
     if (slot.is(Direction::kScalar)) {
       set_scalar(profile_, *slot.argument, slot.element, slot.scalar.data());
     } else if (!slot.is(Direction::kWorkspace)) {
