@@ -289,6 +289,7 @@ void LiveEvaluator::default_compiled(const CompilePool::Done& done) {
     default_code_ = *done.compiled;
   }
   for (ReadyTrial& trial : for_default_) {
+    first_waits_ = first_waits_ || (!limits_.knows_default() && trial.proposal.position == *first_);
     ready_.push_front(std::move(trial));
   }
   for_default_.clear();

@@ -43,6 +43,23 @@ TEST_CASE("what was wrong at one shape of a range is counted and named, and is n
   }
 }
 
+TEST_CASE("what surveys have timed is no member before it has passed the whole gate") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db", file = HONE_SOURCE_DIR "/tests/cli/odd_extents.cu";
+  const Ended ended = run(
+      {"tune", file, "--device", "cpu", "--shapes", "n=1024..65536", "--budget", "120trials", "--seed", "2", "--store", store, "--json"});
+  REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+  REQUIRE(ended.json()["members"].size() > 0);
+  for (const nlohmann::json& member : ended.json()["members"]) {
+    CHECK(member["configuration"].get<std::string>().find("odd=0") == 0);
+  }
+  for (const char* shape : {"n=1025", "n=9999", "n=50001"}) {
+    const Ended served = run({"best", file, "--device", "cpu", "--shape", shape, "--store", store, "--json"});
+    REQUIRE_MESSAGE(served.exit == 0, served.err);
+    CHECK(served.json()["config"]["odd"] == 0);
+  }
+}
+
 TEST_CASE("the text of a range names what was wrong, and nothing of trials where there were none") {
   const TemporaryDirectory directory;
   const std::string store = directory / "S.db";
