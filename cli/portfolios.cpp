@@ -193,7 +193,13 @@ Result<Output> remake(const PortfolioSelection& selection) {
     const Operation& operation = *named;
     PortfolioRequest request;
     request.operation = &operation;
-    HONE_ASSIGN(request.range, parse_range(*operation.definition, one.key.range));
+    Result<ShapeRange> range = parse_range(*operation.definition, one.key.range);
+    if (!range) {  // that an earlier version took
+      output.json["skipped"].push_back({{"operation", one.key.operation}, {"reason", range.error().message}});
+      output.text += fmt::format("{} {}: not made again: {}\n", one.key.operation, one.key.dtypes, range.error().message);
+      continue;
+    }
+    request.range = *std::move(range);
     HONE_ASSIGN(request.dtypes, choose_dtypes(*operation.definition, one.key.dtypes));
     request.common.device.info = *device;
     request.common.transfer = false;  // of the store alone

@@ -36,8 +36,9 @@ Result<Output> info_of(const std::filesystem::path& store) {
                             facts.records, facts.portfolios, facts.artifacts, size_text(facts.artifact_bytes), size_text(facts.bytes))};
 }
 
+constexpr int kFaulty = 1;
+
 Result<Output> check_of(const std::filesystem::path& store) {
-  constexpr int kFaulty = 1;
   HONE_ASSIGN(const std::vector<std::string> faults, check_store(store));
   Output output{
       {{"store", store_name(store)}, {"faults", faults}}, faults.empty() ? "no fault was found\n" : "", faults.empty() ? 0 : kFaulty};
@@ -64,6 +65,18 @@ Result<Output> copy(const std::filesystem::path& store, const std::filesystem::p
                  {"bytes", facts.bytes}},
                 fmt::format("{}: generation {}, {} records, {} trials, {}\n", facts.name, facts.generation, facts.records, facts.trials,
                             size_text(facts.bytes))};
+}
+
+/// What is damaged is copied as it is: better than nothing, and not to be taken for a backup.
+Result<Output> back_up(const std::filesystem::path& store, const std::filesystem::path& file) {
+  HONE_ASSIGN(Output output, copy(store, file, CopyWhat::kAll));
+  HONE_ASSIGN(const std::vector<std::string> faults, check_store(file));
+  output.json["faults"] = faults;
+  for (const std::string& fault : faults) {
+    output.text += "damaged, as the store is: " + fault + "\n";
+  }
+  output.exit_code = faults.empty() ? 0 : kFaulty;
+  return output;
 }
 
 Result<Output> merge(const Paths& from, const std::filesystem::path& into) {
@@ -118,7 +131,7 @@ Result<Output> run_word(const std::string& word, const Paths& from, const cxxopt
   }
   if (word == "pull" || word == "backup") {
     HONE_ASSIGN(const std::filesystem::path file, out_of(arguments, word));
-    return copy(store, file, word == "pull" ? CopyWhat::kServed : CopyWhat::kAll);
+    return word == "pull" ? copy(store, file, CopyWhat::kServed) : back_up(store, file);
   }
   if (merges && from.empty()) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("which stores? hone store {} FILE... --store {}", word,

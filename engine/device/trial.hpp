@@ -98,6 +98,7 @@ struct Trial {
   double max_error = 0.0;        ///< largest |out - reference| / allowed error; right if <= 1
   std::string artifact;          ///< digest of the compiled code, empty if none
   bool final_round = false;      ///< measured again among the finalists
+  bool is_as_it_was = false;     ///< of a final round that did not come to an end: as it was measured before, alone
   /// Read from a store: seconds into the session when it was recorded; nothing where an older Hone recorded it.
   std::optional<double> elapsed_seconds = {};
   /// Of a session on several devices: the id of the one that it ran on, and of the one that its final round ran on; else empty.

@@ -300,6 +300,7 @@ Portfolio read(const Json& json) {
   read.worst = json.at("worst_slowdown").get<double>();
   read.seconds = json.at("seconds").get<double>();
   read.trials = read_whole(json.at("trials"));
+  read.is_checked = json.value("checked", false);
   for (const Json& member : json.at("members")) {
     read.members.push_back({member.at("kernel").get<std::string>(), member.at("config").get<std::string>()});
   }
@@ -399,6 +400,9 @@ std::string text(const Portfolio& portfolio) {
   head["worst_slowdown"] = rounded(portfolio.worst);
   head["seconds"] = std::round(portfolio.seconds);
   head["trials"] = portfolio.trials;
+  if (portfolio.is_checked) {
+    head["checked"] = true;
+  }
   head["rule"] = {{"reach", portfolio.rule.reach},   {"alignment", portfolio.rule.alignment}, {"noise", portfolio.rule.noise},
                   {"unlike", portfolio.rule.unlike}, {"blocks", portfolio.rule.blocks},       {"tail", portfolio.rule.tail},
                   {"spread", portfolio.rule.spread}, {"deviation", portfolio.rule.deviation}};

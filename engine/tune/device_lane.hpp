@@ -17,7 +17,7 @@ struct ReadyTrial {
   Compiled compiled;
   double compile_seconds = 0.0;
   bool tried_before = false;  ///< in a process that failed before the candidate had run
-  bool with_default = false;  ///< the worker asked for the default's code, and gets it
+  bool with_default = false;  ///< a worker asked for the default's code, and gets it where it can be had
 };
 
 struct DeviceLane {

@@ -94,6 +94,12 @@ void LiveEvaluator::controlled(DeviceLane& lane, Result<wire::TrialResult> reply
   if (!reply || reply->fatal) {
     lane.workers->retire(!reply && reply.error().code == ErrorCode::kTimeout);
   }
+  if (reply && reply->asks_default && !control_->with_default && !default_failed_) {  // of what stands in for the default
+    control_->with_default = true;
+    ask_for_default();
+    feed_devices();
+    return;
+  }
   if (!reply) {
     controls_.failed(lane.place, reply.error().message);
   } else if (reply->trial.outcome != Outcome::kOk) {

@@ -269,25 +269,28 @@ RequestLimits LiveEvaluator::trying(DeviceLane& lane, double total, double withi
 
 std::string LiveEvaluator::default_text() const { return text(request_.spec.parameters, default_configuration(request_.spec.parameters)); }
 
-void LiveEvaluator::await_default(ReadyTrial trial) {
-  trial.with_default = true;
-  for_default_.push_back(std::move(trial));
-  if (for_default_.size() > 1 && !default_code_) {
-    return;
-  }
-  const auto cached = default_code_ ? Result<std::optional<Compiled>>(default_code_) : find_cached(key_of(default_text()));
-  if (cached && *cached) {
-    default_compiled({.proposal = {}, .compiled = **cached});
-  } else {
-    pool_.submit({{kOfDefault, default_configuration(request_.spec.parameters)}});
+void LiveEvaluator::ask_for_default() {
+  if (!std::exchange(default_is_asked_, true)) {
+    const auto cached = find_cached(key_of(default_text()));
+    if (cached && *cached) {
+      default_code_ = **cached;
+    } else {
+      pool_.submit({{kOfDefault, default_configuration(request_.spec.parameters)}});
+    }
   }
 }
 
-/// Without it a trial stands as it was found.
-void LiveEvaluator::default_compiled(const CompilePool::Done& done) {
-  if (done.compiled) {
-    default_code_ = *done.compiled;
+void LiveEvaluator::await_default(ReadyTrial trial) {
+  trial.with_default = true;
+  for_default_.push_back(std::move(trial));
+  ask_for_default();
+  if (!waits_for_default()) {
+    default_is_known();
   }
+}
+
+/// Without it trials stand as they are found.
+void LiveEvaluator::default_is_known() {
   for (ReadyTrial& trial : for_default_) {
     first_waits_ = first_waits_ || (!limits_.knows_default() && trial.proposal.position == *first_);
     ready_.push_front(std::move(trial));
@@ -302,7 +305,9 @@ void LiveEvaluator::compiled(CompilePool::Done done) {
       failure_ = kept.error();
       return;
     }
-    default_compiled(done);
+    default_failed_ = !done.compiled;
+    default_code_ = done.compiled ? std::optional(std::move(done.compiled).value()) : std::nullopt;
+    default_is_known();
     feed_devices();
     return;
   }
@@ -386,6 +391,9 @@ void LiveEvaluator::feed(DeviceLane& lane) {
   }
   const auto next = next_ready(lane);
   const bool control = wants_control(lane, next != ready_.end());
+  if (control && control_->with_default && waits_for_default()) {
+    return;
+  }
   if (!control && next == ready_.end()) {
     return;
   }
@@ -405,6 +413,9 @@ wire::Message LiveEvaluator::trial_message(const ReadyTrial& trial) const {
   if (request_.recorded == nullptr) {
     message["compiled"] = wire::to_message(trial.compiled);
   }
+  if (trial.with_default && default_code_) {
+    message["default"] = wire::to_message(*default_code_);
+  }
   return message;
 }
 
@@ -414,9 +425,6 @@ void LiveEvaluator::run_trial(DeviceLane& lane, std::deque<ReadyTrial>::iterator
   lane.current = std::move(*next);
   ready_.erase(next);
   wire::Message message = trial_message(lane.current);
-  if (lane.current.with_default && default_code_) {
-    message["default"] = wire::to_message(*default_code_);
-  }
   if (incumbent_) {
     const double factor = controls_.factor(lane.place);
     message["incumbent"] = wire::to_message(Incumbent{
@@ -456,9 +464,11 @@ void LiveEvaluator::measured(DeviceLane& lane, Result<wire::TrialResult> reply) 
     feed_devices();
     return;
   }
-  if (reply && reply->asks_default && !lane.current.with_default && !closed_) {
-    await_default(std::move(lane.current));
-    feed_devices();
+  if (reply && reply->asks_default && !lane.current.with_default && !default_failed_) {
+    if (!closed_) {  // else it is as if it had never begun
+      await_default(std::move(lane.current));
+      feed_devices();
+    }
     return;
   }
   Trial trial = reply ? std::move(reply->trial) : Trial{};

@@ -74,9 +74,12 @@ class LiveEvaluator final : public Evaluator {
   /// Compiling does not disturb what is timed: also where that is elsewhere.
   [[nodiscard]] bool compile_overlaps() const { return !request_.own_devices || request_.device.info.compile_overlaps; }
   void compiled(CompilePool::Done done);
+  /// The default's code is on its way, or here, or cannot be had; in that case once and for all.
+  void ask_for_default();
+  [[nodiscard]] bool waits_for_default() const { return default_is_asked_ && !default_code_ && !default_failed_; }
   /// The trial waits until the default's code is there, and is run again with it.
   void await_default(ReadyTrial trial);
-  void default_compiled(const CompilePool::Done& done);
+  void default_is_known();
   [[nodiscard]] std::string default_text() const;
   void is_ready(ReadyTrial trial);
   /// The next that the device may measure. The first proposal goes first, whatever else is compiled by then.
@@ -173,6 +176,7 @@ class LiveEvaluator final : public Evaluator {
   std::deque<ReadyTrial> ready_;
   std::vector<ReadyTrial> for_default_;   ///< that wait for its code
   std::optional<Compiled> default_code_;  ///< once somebody asked for it
+  bool default_is_asked_ = false, default_failed_ = false;
   std::vector<Trial> finished_;
   std::optional<Error> failure_;
   std::vector<std::string> notes_;

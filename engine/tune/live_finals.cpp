@@ -31,7 +31,11 @@ Result<std::vector<Trial>> LiveEvaluator::finals(const std::vector<Candidate>& c
   int faultless = 0;  // rounds that broke off without anybody to blame
   for (std::vector<std::size_t> places = round.next(); !places.empty(); places = round.next()) {
     if (elapsed() >= until || faultless == kMostFaultless) {
-      return round.as_they_were();  // measured one by one: less comparable, and all there is time for
+      std::vector<Trial> results = round.as_they_were();  // measured one by one: less comparable, and all there is time for
+      for (Trial& trial : results) {
+        trial.is_as_it_was = trial.outcome == Outcome::kOk;
+      }
+      return results;
     }
     if (elapsed() + finalist_seconds() * static_cast<double>(places.size()) > until) {
       round.narrow();

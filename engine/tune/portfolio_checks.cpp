@@ -11,11 +11,18 @@ constexpr double kStillNear = 4.0;  // times the best: what is further behind ma
 
 }  // namespace
 
-std::optional<PlannedSurvey> PortfolioChecks::next(const std::vector<PortfolioMember>& members, std::size_t most) {
+void PortfolioChecks::end(const PlannedCheck& check) {
+  for (const PortfolioMember& member : check.members) {
+    under_way_.erase(member);
+  }
+}
+
+std::optional<PlannedCheck> PortfolioChecks::next(const std::vector<PortfolioMember>& members, std::size_t most) {
   std::vector<std::pair<const PortfolioMember*, std::size_t>> left;  // and its column
   for (const PortfolioMember& member : members) {
     const std::optional<std::size_t> column = table_.find_column(member);
-    if (column && !table_.is_checked(member) && !table_.is_wrong(*column) && proposed_[member] < kMostProposed) {
+    const bool is_free = proposed_[member] < kMostProposed && !under_way_.contains(member);
+    if (column && is_free && !table_.is_checked(member) && !table_.is_wrong(*column)) {
       left.emplace_back(&member, *column);
     }
   }
@@ -39,14 +46,16 @@ std::optional<PlannedSurvey> PortfolioChecks::next(const std::vector<PortfolioMe
   if (!problem) {
     return std::nullopt;
   }
-  PlannedSurvey planned{best->shape, {}};
+  PlannedCheck planned{{best->shape, {}}, {}};
   for (const auto& [member, column] : left) {
     if (most == 0 || !was_right(*best, column)) {
       continue;
     }
     ++proposed_[*member];
     if (std::optional<Configuration> configuration = proposals_.legal(*member, *problem)) {
-      planned.first[member->kernel].push_back(*std::move(configuration));
+      planned.survey.first[member->kernel].push_back(*std::move(configuration));
+      planned.members.push_back(*member);
+      under_way_.insert(*member);
       --most;
     }
   }

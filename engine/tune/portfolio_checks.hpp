@@ -5,11 +5,18 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "engine/tune/portfolio_proposals.hpp"
 
 namespace hone {
+
+/// Members that are to be checked together, and the survey that does it.
+struct PlannedCheck {
+  PlannedSurvey survey;
+  std::vector<PortfolioMember> members;
+};
 
 class PortfolioChecks {
  public:
@@ -18,14 +25,16 @@ class PortfolioChecks {
       : table_(table), shapes_(shapes), proposals_(proposals) {}
 
   /// Those of the members that are not checked, at a shape where many of them were right and calls are short; at most `most`. A member is
-  /// proposed twice at the most. Nothing if none is left.
-  [[nodiscard]] std::optional<PlannedSurvey> next(const std::vector<PortfolioMember>& members, std::size_t most);
+  /// proposed twice at the most, and not while it is being checked: until end(). Nothing if none is left.
+  [[nodiscard]] std::optional<PlannedCheck> next(const std::vector<PortfolioMember>& members, std::size_t most);
+  void end(const PlannedCheck& check);
 
  private:
   const PortfolioTable& table_;
   const PortfolioShapes& shapes_;
   const PortfolioProposals& proposals_;
   std::map<PortfolioMember, int> proposed_;  ///< how often
+  std::set<PortfolioMember> under_way_;
 };
 
 }  // namespace hone

@@ -160,13 +160,15 @@ class PortfolioSession {
 
   /// Nothing if none is left; else how many were found wrong.
   Result<std::optional<std::size_t>> check_some(RangeLane& lane, PortfolioChecks& checks, double seconds) {
-    const std::optional<PlannedSurvey> next = checks.next(knowledge_.portfolio().members, kCheckedAtOnce);
+    const std::optional<PlannedCheck> next = checks.next(knowledge_.portfolio().members, kCheckedAtOnce);
     if (!next) {
       return std::optional<std::size_t>();
     }
-    tell(next->shape, true);
+    tell(next->survey.shape, true);
     const std::size_t before = knowledge_.table().wrong();
-    HONE_TRY(lane.trials.survey(next->shape, next->first, seconds, Gate::kWhole));
+    const Result<bool> checked = lane.trials.survey(next->survey.shape, next->survey.first, seconds, Gate::kWhole);
+    checks.end(*next);
+    HONE_TRY(checked);
     return std::optional(knowledge_.table().wrong() - before);
   }
 
@@ -175,11 +177,13 @@ class PortfolioSession {
     const double most = std::max(kLeastForChecks, kChecksBeyond * request_.budget.seconds.value_or(0.0));
     const double begin = seconds();
     const bool has_device = !request_.budget.trials || *request_.budget.trials > 0;  // else it is made of what the store has
+    const auto able = std::ranges::find_if_not(lanes_, has_failed);
+    const auto lane = able == lanes_.end() ? lanes_.begin() : able;
     knowledge_.prepare_to_finish();
     PortfolioChecks last{knowledge_.table(), knowledge_.shapes(), knowledge_.proposals()};  // what was proposed in vain has another chance
     std::size_t wrong = 0;
     while (has_device && !stopped() && seconds() - begin < most) {
-      HONE_ASSIGN(const std::optional<std::size_t> found, check_some(lanes_.front(), last, most - (seconds() - begin)));
+      HONE_ASSIGN(const std::optional<std::size_t> found, check_some(*lane, last, most - (seconds() - begin)));
       wrong += found.value_or(0);
       if (!found && wrong == 0) {
         break;

@@ -116,7 +116,9 @@ void PortfolioTable::add(const Portfolio& earlier, const std::function<std::opti
   std::vector<std::size_t> columns;
   for (const PortfolioMember& member : earlier.members) {
     columns.push_back(column_of(member));
-    checked_.insert(columns.back());
+    if (earlier.is_checked) {
+      checked_.insert(columns.back());
+    }
   }
   for (const PortfolioPoint& point : earlier.points) {
     const std::optional<There> there = at(point.shape);

@@ -46,8 +46,8 @@ class PortfolioTable {
     MemberLaunches launches;  ///< of the members
   };
   /// What a portfolio knows of its members, and of the best at its points: all that is left of the measurements it was made from. What was
-  /// added before stands. Its members were checked before they became that. `at`: what there is at a shape, since texts of earlier versions
-  /// do not know all of it; where there is nothing, its point counts for nothing.
+  /// added before stands. Its members count as checked where it says so. `at`: what there is at a shape, since texts of earlier versions do
+  /// not know all of it; where there is nothing, its point counts for nothing.
   void add(const Portfolio& earlier, const std::function<std::optional<There>(const Shape&)>& at);
 
   [[nodiscard]] const std::vector<PortfolioMember>& columns() const { return columns_; }

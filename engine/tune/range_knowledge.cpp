@@ -92,7 +92,9 @@ Result<void> RangeKnowledge::load_portfolios() {
   }
   if (request_.common.transfer && key_.purpose == Purpose()) {
     if (const auto shipped = shipped_portfolio(key_, request_.range)) {
-      go_on_from(shipped->portfolio());
+      Portfolio of_hone = shipped->portfolio();
+      of_hone.is_checked = true;  // by those who made it
+      go_on_from(of_hone);
     }
   }
   return {};
@@ -180,6 +182,7 @@ Portfolio RangeKnowledge::finish() {
   }
   portfolio = thinned(std::move(portfolio), Portfolio::kMostPoints);
   portfolio.trees = fit_trees(portfolio);
+  portfolio.is_checked = true;
   return portfolio;
 }
 

@@ -9,6 +9,12 @@ namespace hone {
 void RangeOutcomes::add(const Shape& shape, const KernelSpec& spec, const std::vector<Trial>& trials) {
   for (const Trial& trial : trials) {
     ++counts_[trial.outcome];
+  }
+  add_wrong(shape, spec, trials);
+}
+
+void RangeOutcomes::add_wrong(const Shape& shape, const KernelSpec& spec, const std::vector<Trial>& trials) {
+  for (const Trial& trial : trials) {
     if (is_wrong(trial.outcome)) {
       ++wrong_of({.kernel = spec.name,
                   .configuration = text(spec.parameters, trial.configuration),

@@ -25,6 +25,8 @@ struct WrongTrials {
 class RangeOutcomes {
  public:
   void add(const Shape& shape, const KernelSpec& spec, const std::vector<Trial>& trials);
+  /// Of what was tried before and is only checked: what is wrong, which is news, and no trial.
+  void add_wrong(const Shape& shape, const KernelSpec& spec, const std::vector<Trial>& trials);
   /// What another has counted; where both have wrong trials of a kernel, the first is this one's.
   void add(const RangeOutcomes& other);
 

@@ -31,7 +31,7 @@ Result<bool> RangeTrials::survey(const Shape& shape, const PortfolioProposals::F
     const double share = static_cast<double>(own.size()) / static_cast<double>(std::max<std::size_t>(1, count));
     Surveyed surveyed =
         monitor_.work_outside([&, survey = one->second.get()] { return survey->measure(own_problem, own, share * seconds, gate); });
-    count_trials(shape, spec, surveyed.trials, gate);
+    gate == Gate::kWhole ? outcomes_.add_wrong(shape, spec, surveyed.trials) : outcomes_.add(shape, spec, surveyed.trials);
     if (!surveyed.ended) {
       knowledge_.exclude(shape, spec, surveyed.trials);
       if (ends_all(surveyed.ended.error())) {
@@ -53,14 +53,6 @@ Result<bool> RangeTrials::survey(const Shape& shape, const PortfolioProposals::F
     knowledge_.note_shape(shape, false);
   }
   return is_any_right;
-}
-
-/// What is checked was tried before: only what is wrong now is news.
-void RangeTrials::count_trials(const Shape& shape, const KernelSpec& spec, std::vector<Trial> trials, Gate gate) {
-  if (gate == Gate::kWhole) {
-    std::erase_if(trials, [](const Trial& trial) { return !is_wrong(trial.outcome); });
-  }
-  outcomes_.add(shape, spec, trials);
 }
 
 Result<void> RangeTrials::search(const Shape& shape, PortfolioProposals::First first, const Budget& budget) {

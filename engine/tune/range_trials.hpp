@@ -36,7 +36,6 @@ class RangeTrials {
   [[nodiscard]] const RangeOutcomes& outcomes() const { return outcomes_; }
 
  private:
-  void count_trials(const Shape& shape, const KernelSpec& spec, std::vector<Trial> trials, Gate gate);
   Result<void> add(const Shape& shape, const KernelSpec& spec, std::int64_t session, TrialTimes& times);
   Result<void> search_one(const Shape& shape, TuneRequest one, TrialTimes& times);
   Result<void> search_all(const Shape& shape, TuneRequest common, TrialTimes& times);

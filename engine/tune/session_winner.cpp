@@ -101,8 +101,8 @@ Result<void> TuningSession::final_round(std::size_t rounds) {
   std::vector<Trial> right;
   std::vector<const Trial*> failed;
   for (Trial& trial : results) {
-    trial.final_round = true;
-    HONE_TRY(store_.add_trial(session_, request_.spec.parameters, trial, elapsed()));
+    trial.final_round = !trial.is_as_it_was;
+    HONE_TRY(trial.final_round ? store_.add_trial(session_, request_.spec.parameters, trial, elapsed()) : Result<void>());
     tell(SessionEvent::Step::kFinalist, &trial);
     if (trial.outcome != Outcome::kOk) {
       failed.push_back(&trial);  // wrong or crashed on fresh inputs: recorded as that, and no winner

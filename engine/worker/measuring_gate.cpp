@@ -116,7 +116,7 @@ std::optional<bool> MeasuringWorker::check_small(Small& small, const Compiled& c
   if (kernel) {
     const bool right = check(*small.bench, configuration, *kernel, seed_of(small), where + ": ", reply, runs);
     kernel.reset();
-    if (small.is_whole) {  // twelve of them are more than a device has room for
+    if (small.is_whole) {  // one for each kind of inputs is more than a device has room for
       small.bench.reset();
     }
     return right;

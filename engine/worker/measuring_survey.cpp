@@ -54,6 +54,9 @@ Result<void> MeasuringWorker::move_to(const Message& request, bool whole_gate) {
   HONE_ASSIGN(bench_, Bench::create(*device_, spec_, problem_, reference_, InputProfile::kUsual, settings_.max_error));
   HONE_TRY(whole_gate ? add_small_problems() : Result<void>());
   watch_reference(*bench_, problem_);
+  for (Small& ragged : ragged_) {
+    watch_reference(*ragged.bench, ragged.problem);
+  }
   next_seed();
   HONE_TRY(draw());
   if (!process_) {

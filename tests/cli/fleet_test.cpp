@@ -335,4 +335,23 @@ TEST_CASE("kill -9 of measuring workers and of the coordinator loses no trial an
   MESSAGE(workers << " measuring workers and " << coordinators << " coordinators killed");
 }
 
+TEST_CASE("devices stay where what stands in for the default is wrong for inputs that the default is wrong for, too") {
+  const TemporaryDirectory directory;
+  const std::string file = directory / "clamping.cu", store = directory / "S.db";
+  write(file,
+        "#include <hone/kernel.h>\nstruct Problem { long n = 4096; };\nstruct Config { TUNE(0, 1, 2, 3) int mode = 0; };\n"
+        "constexpr Launch launch(Problem p, Config c) { return {.grid = {ceil_div(p.n, 64L)}, .block = {1}}; }\n"
+        "REFERENCE(p.n) void clamping_reference(long i, const f32* x, double* y, Problem p) { y[i] = 2.0 * x[i]; }\n"
+        "template <Config c> KERNEL void clamping(IN(p.n) const f32* x, OUT(p.n) f32* y, Problem p) {\n"
+        "  for (long i = blockIdx.x * 64; i < min_of(p.n, blockIdx.x * 64 + 64L); ++i)\n"
+        "    y[i] = 2.0f * (x[i] > 1.0f ? 1.0f : x[i] < -1.0f ? -1.0f : x[i]);\n}\n");
+  const Ended ended = run({"tune", file, "--device", "cpu:*", "--fix", "mode=1|2|3", "--budget", "3trials", "--store", store, "--json"},
+                          {{"HONE_CPU_DEVICES", "2"}});
+  REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+  CHECK(ended.json()["outcomes"]["ok"] == 3);
+  for (const nlohmann::json& device : ended.json()["devices"]) {
+    CHECK(device["left"] == "");
+  }
+}
+
 }  // namespace hone::test

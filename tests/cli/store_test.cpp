@@ -1,5 +1,6 @@
 // hone store.
 #include <doctest/doctest.h>
+#include <sqlite3.h>
 
 #include "tests/cli/command.hpp"
 
@@ -28,6 +29,24 @@ TEST_CASE("a store that was pulled answers as the one it was pulled from") {
   CHECK(best(pulled) == best(store));
   CHECK(run({"store", "pull", "--store", store, "--out", pulled}).exit == 0);
   CHECK(store_refuses({"store", "pull", "--store", pulled, "--out", store}, "which a pull would lose"));
+}
+
+TEST_CASE("a backup of a damaged store says that it is damaged") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db", copied = directory / "B.db";
+  REQUIRE(run({"tune", "copy", "--device", "cpu", "--shape", "n=4096", "--budget", "2trials", "--store", store}).exit == 0);
+  const Ended sound = run({"store", "backup", "--store", store, "--out", copied, "--json"});
+  CHECK(sound.exit == 0);
+  CHECK(sound.json()["faults"].empty());
+  sqlite3* database = nullptr;
+  REQUIRE(sqlite3_open(store.c_str(), &database) == SQLITE_OK);
+  REQUIRE(sqlite3_exec(database, "UPDATE artifact SET bytes = x'00112233'", nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(database);
+  std::filesystem::remove(copied);
+  const Ended damaged = run({"store", "backup", "--store", store, "--out", copied});
+  CHECK(damaged.exit == 1);
+  CHECK(damaged.out.find("damaged, as the store is: ") != std::string::npos);
+  CHECK(std::filesystem::exists(copied));
 }
 
 TEST_CASE("hone store says what it lacks, and makes nothing") {

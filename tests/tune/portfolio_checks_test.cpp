@@ -12,9 +12,9 @@ namespace {
 const std::vector<PortfolioMember> kMembers{{"copy", "wide=1,block=32"}, {"copy", "wide=4,block=32"}};
 constexpr std::size_t kMost = 16;
 
-std::vector<Configuration> planned(const std::optional<PlannedSurvey>& plan) {
+std::vector<Configuration> planned(const std::optional<PlannedCheck>& plan) {
   REQUIRE(plan);
-  return plan->first.at("copy");
+  return plan->survey.first.at("copy");
 }
 
 }  // namespace
@@ -27,7 +27,7 @@ TEST_CASE("members are checked where many of them were right, and where calls ar
   PortfolioChecks checks(range.table, range.shapes, range.proposals);
   const auto first = checks.next(kMembers, kMost);
   CHECK(planned(first).size() == 2);
-  CHECK(first->shape == Shape{{"n", 256}});
+  CHECK(first->survey.shape == Shape{{"n", 256}});
 }
 
 TEST_CASE("who has passed, or was found wrong, is not checked, and nobody is proposed for ever") {
@@ -45,11 +45,24 @@ TEST_CASE("who has passed, or was found wrong, is not checked, and nobody is pro
     CHECK(planned(checks.next(kMembers, kMost)) == std::vector<Configuration>{{{Value(1), Value(32)}}});
   }
   SUBCASE("not reached") {
-    CHECK(planned(checks.next(kMembers, 1)).size() == 1);
-    for (int i = 0; i < 3; ++i) {
-      CHECK(checks.next(kMembers, 1));
+    const auto one = [&] {
+      const auto plan = checks.next(kMembers, 1);
+      if (plan) {
+        checks.end(*plan);
+      }
+      return plan ? plan->members.size() : 0;
+    };
+    for (int i = 0; i < 4; ++i) {
+      CHECK(one() == 1);
     }
-    CHECK_FALSE(checks.next(kMembers, 1));
+    CHECK(one() == 0);
+  }
+  SUBCASE("being checked") {
+    const auto both = checks.next(kMembers, kMost);
+    CHECK(planned(both).size() == 2);
+    CHECK_FALSE(checks.next(kMembers, kMost));
+    checks.end(*both);
+    CHECK(planned(checks.next(kMembers, kMost)).size() == 2);
   }
 }
 
