@@ -348,8 +348,10 @@ TEST_CASE("devices stay where what stands in for the default is wrong for inputs
   const Ended ended = run({"tune", file, "--device", "cpu:*", "--fix", "mode=1|2|3", "--budget", "3trials", "--store", store, "--json"},
                           {{"HONE_CPU_DEVICES", "2"}});
   REQUIRE_MESSAGE(ended.exit == 0, ended.err);
-  CHECK(ended.json()["outcomes"]["ok"] == 3);
-  for (const nlohmann::json& device : ended.json()["devices"]) {
+  const nlohmann::json report = ended.json();
+  CHECK(report["outcomes"]["ok"] == 3);
+  CHECK(report["devices"].size() == 2);
+  for (const nlohmann::json& device : report["devices"]) {
     CHECK(device["left"] == "");
   }
 }

@@ -49,8 +49,9 @@ TEST_CASE("what surveys have timed is no member before it has passed the whole g
   const Ended ended = run(
       {"tune", file, "--device", "cpu", "--shapes", "n=1024..65536", "--budget", "120trials", "--seed", "2", "--store", store, "--json"});
   REQUIRE_MESSAGE(ended.exit == 0, ended.err);
-  REQUIRE(ended.json()["members"].size() > 0);
-  for (const nlohmann::json& member : ended.json()["members"]) {
+  const nlohmann::json report = ended.json();
+  REQUIRE(report["members"].size() > 0);
+  for (const nlohmann::json& member : report["members"]) {
     CHECK(member["configuration"].get<std::string>().find("odd=0") == 0);
   }
   for (const char* shape : {"n=1025", "n=9999", "n=50001"}) {
