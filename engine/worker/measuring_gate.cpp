@@ -54,13 +54,15 @@ Result<void> MeasuringWorker::add_small_problems() {
       continue;
     }
     // Ragged problems first; a configuration that cannot do those is tried on a regular one, and one that can do no small problem on the
-    // problem itself.
+    // problem itself: but for scalars, which may be its size, and not where people gave its inputs.
     for (const std::vector<Small>* const problems : {&ragged_, &regular_}) {
       for (const Small& small : *problems) {
         provoking_.push_back({.problem = small.problem, .profile = profile});
       }
     }
-    if (largest_argument(spec_, problem_) <= static_cast<double>(largest_given)) {
+    const bool is_of_scalars =
+        profile == InputProfile::kOtherScalars || profile == InputProfile::kGreatScalars || profile == InputProfile::kOtherSigns;
+    if (!is_of_scalars && settings_.given.digest.empty() && largest_argument(spec_, problem_) <= static_cast<double>(largest_given)) {
       provoking_.push_back({.problem = problem_, .profile = profile, .is_whole = true});
     }
   }

@@ -35,13 +35,30 @@ template <Config c> KERNEL void clamping(IN(p.n) const f32* x, OUT(p.n) f32* y, 
 }
 )cuda";
 
+/// y = 2 x + 1 of as many elements as a scalar says: legal for one problem alone.
+constexpr const char* kSized = R"cuda(#include <hone/kernel.h>
+struct Problem { long n = 4096; };
+struct Config { TUNE(0, 1) int mode = 0; };
+constexpr bool valid(Problem p, Config c) { return p.n == 4096; }
+constexpr Launch launch(Problem p, Config c) { return {.grid = {ceil_div(p.n, 64L)}, .block = {64}}; }
+REFERENCE(p.n) void sized_reference(long i, const f32* x, double* y, Problem p) { y[i] = 2.0 * (double)x[i] + 1.0; }
+template <Config c> KERNEL void sized(IN(p.n) const f32* x, OUT(p.n) f32* y, SCALAR(4096) i32 n, Problem p) {
+  const long i = blockIdx.x * 64L + threadIdx.x;
+  if (i < n) y[i] = 2.0f * x[i] + 1.0f;
+}
+)cuda";
+
+std::string clamping(bool default_clamps) {
+  std::string source = kClamping;
+  return source.replace(source.find("CLAMPS"), 6, default_clamps ? "true" : "false");
+}
+
 class Clamping {
  public:
-  explicit Clamping(bool default_clamps, std::int64_t n = 4096)
+  explicit Clamping(bool default_clamps, std::int64_t n = 4096) : Clamping(clamping(default_clamps), n) {}
+  explicit Clamping(const std::string& source, std::int64_t n = 4096)
       : folder_(fs::temp_directory_path() / ("hone_verdicts_" + std::to_string(::getpid()))) {
     fs::create_directories(folder_);
-    std::string source = kClamping;
-    source.replace(source.find("CLAMPS"), 6, default_clamps ? "true" : "false");
     std::ofstream(folder_ / "clamping.cu") << source;
     request.spec = read_kernel_file(folder_ / "clamping.cu").value();
     request.device = builtin_registry().device("cpu").value();
@@ -106,6 +123,14 @@ TEST_CASE("what stands in for a default that is not legal may be wrong, and deci
   REQUIRE(report.best);
   CHECK(report.best->configuration == Clamping::mode(2));
   CHECK(odd.outcome_of(1) == Outcome::kWrongResult);
+}
+
+TEST_CASE("a scalar that may be the size keeps its value where no small problem is legal") {
+  Clamping sized{std::string(kSized)};
+  sized.restrict_to("1");
+  const TuneReport report = sized.tune();
+  REQUIRE_MESSAGE(report.best, report.first_failure);
+  CHECK(report.notes.empty());
 }
 
 TEST_CASE("a session that goes on with an earlier one holds its configurations to what that has found the default right for") {
