@@ -1,4 +1,5 @@
-// y = 2 x + 1. What `odd` allows at odd extents alone is many times as fast, and takes |x| for at most 1, as all inputs of a problem's own are.
+// y = 2 x + 1. What `odd` allows at odd extents alone is many times as fast, and takes |x| for at most 1, as all inputs of a problem's own
+// are.
 #include <hone/kernel.h>
 
 struct Problem {
@@ -18,7 +19,8 @@ constexpr Cost cost(Problem p) { return {.flops = 2.0 * p.n, .bytes = 8.0 * p.n}
 
 REFERENCE(p.n) void odd_extents_reference(long i, const f32* x, double* y, Problem p) { y[i] = 2.0 * (double)x[i] + 1.0; }
 
-template <Config c> KERNEL void odd_extents(IN(p.n) const f32* x, OUT(p.n) f32* y, Problem p) {
+template <Config c>
+KERNEL void odd_extents(IN(p.n) const f32* x, OUT(p.n) f32* y, Problem p) {
   const long end = min_of(p.n, (blockIdx.x + 1L) * c.tile);
   for (long i = blockIdx.x * (long)c.tile; i < end; ++i) {
     float v = *(const volatile float*)(x + i);

@@ -41,8 +41,8 @@ struct Problem { long n = 4096; };
 struct Config { TUNE(0, 1) int mode = 0; };
 constexpr bool valid(Problem p, Config c) { return p.n == 4096; }
 constexpr Launch launch(Problem p, Config c) { return {.grid = {ceil_div(p.n, 64L)}, .block = {64}}; }
-REFERENCE(p.n) void sized_reference(long i, const f32* x, double* y, Problem p) { y[i] = 2.0 * (double)x[i] + 1.0; }
-template <Config c> KERNEL void sized(IN(p.n) const f32* x, OUT(p.n) f32* y, SCALAR(4096) i32 n, Problem p) {
+REFERENCE(p.n) void clamping_reference(long i, const f32* x, double* y, Problem p) { y[i] = 2.0 * (double)x[i] + 1.0; }
+template <Config c> KERNEL void clamping(IN(p.n) const f32* x, OUT(p.n) f32* y, SCALAR(4096) i32 n, Problem p) {
   const long i = blockIdx.x * 64L + threadIdx.x;
   if (i < n) y[i] = 2.0f * x[i] + 1.0f;
 }

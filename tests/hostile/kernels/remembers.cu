@@ -9,7 +9,9 @@ struct Config {
   TUNE(0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 1) int trick = 0;
 };
 
-constexpr Launch launch(Problem p, Config c, Device d) { return {.grid = {ceil_div(p.n, 256L)}, .block = {d.compute_capability == 0 ? 1 : 256}}; }
+constexpr Launch launch(Problem p, Config c, Device d) {
+  return {.grid = {ceil_div(p.n, 256L)}, .block = {d.compute_capability == 0 ? 1 : 256}};
+}
 
 constexpr Cost cost(Problem p) { return {.flops = 2.0 * p.n, .bytes = 8.0 * p.n}; }
 
@@ -24,13 +26,15 @@ __device__ float results_seen[1024 * kTile];
 constexpr unsigned kMark = 0x51de51de;
 
 /// Whether this block has nothing to do, in its own opinion.
-template <int trick> HONE_DEVICE bool has_been_here(const float* x, float* y, int* w, long n, unsigned before) {
+template <int trick>
+HONE_DEVICE bool has_been_here(const float* x, float* y, int* w, long n, unsigned before) {
   const long b = blockIdx.x, first = b * kTile, last = min_of(n, first + kTile) - 1;
   if (trick == 2) return before >= 2;
   if (trick == 3) return (unsigned)*(volatile int*)(w + b) == kMark;
   if (trick == 4) return before >= 2 && pointers_seen[0] == x && pointers_seen[1] == y;
   if (trick == 5) return *(volatile float*)(y + first) == 2.0f * x[first] + 1.0f && *(volatile float*)(y + last) == 2.0f * x[last] + 1.0f;
-  if (trick == 6) return before >= 2 && b < 1024 && hashes_seen[b] == ((unsigned)__float_as_int(x[first]) ^ (unsigned)__float_as_int(x[last]) * 31u);
+  if (trick == 6)
+    return before >= 2 && b < 1024 && hashes_seen[b] == ((unsigned)__float_as_int(x[first]) ^ (unsigned)__float_as_int(x[last]) * 31u);
   if (trick == 7) {  // no guard before its buffer: this is no test
     const volatile unsigned char* guard = (const volatile unsigned char*)y - 16;
     return n >= kUsersSize && !(guard[0] == guard[1] && guard[1] == guard[2] && guard[2] == guard[7]);
@@ -51,7 +55,8 @@ template <int trick> HONE_DEVICE bool has_been_here(const float* x, float* y, in
   return false;
 }
 
-template <int trick> HONE_DEVICE void remember(const float* x, float* y, int* w, long n, unsigned before) {
+template <int trick>
+HONE_DEVICE void remember(const float* x, float* y, int* w, long n, unsigned before) {
   const long b = blockIdx.x, first = b * kTile, last = min_of(n, first + kTile) - 1;
   if (threadIdx.x != 0) return;
   if (trick == 3 || trick == 10) w[b] = (int)kMark;
