@@ -75,7 +75,7 @@ struct Portfolio {
   double expected = 1.0, worst = 1.0;        ///< slowdown at a shape that has no part in it, without trees: geometric mean, and largest
   double seconds = 0.0;                      ///< spent on it,
   std::int64_t trials = 0;                   ///< and measurements made for it
-  bool is_checked = false;                   ///< each member has passed the whole gate at some shape: earlier versions did not ask for it
+  bool is_checked = false;                   ///< each member has passed the full gate at some shape: earlier versions did not ask for it
 };
 
 /// What the text of a portfolio keeps of a slowdown: the logarithm, in steps that are fine near the best (4e-4) and coarse far from it; at

@@ -1,5 +1,5 @@
 #pragma once
-// Which members of a portfolio have still to pass the whole gate, and where. A survey holds what it times to one run, and a session only
+// Which members of a portfolio have still to pass the full gate, and where. A survey holds what it times to one run, and a session only
 // what could win it: a member that is served at other shapes has passed all of it at some shape.
 
 #include <cstddef>

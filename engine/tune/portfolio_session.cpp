@@ -149,7 +149,7 @@ class PortfolioSession {
 
   // ---- what it is spent on: each says whether there was something to do ----
 
-  /// Members that have not passed the whole gate yet.
+  /// Members that have not passed the full gate yet.
   Result<bool> check_members(RangeLane& lane) {
     if (!has_begun()) {
       return false;
@@ -166,7 +166,7 @@ class PortfolioSession {
     }
     tell(next->survey.shape, true);
     const std::size_t before = knowledge_.table().wrong();
-    const Result<bool> checked = lane.trials.survey(next->survey.shape, next->survey.first, seconds, Gate::kWhole);
+    const Result<bool> checked = lane.trials.survey(next->survey.shape, next->survey.first, seconds, Gate::kFull);
     checks.end(*next);
     HONE_TRY(checked);
     return std::optional(knowledge_.table().wrong() - before);

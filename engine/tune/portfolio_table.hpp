@@ -63,7 +63,7 @@ class PortfolioTable {
   [[nodiscard]] bool is_wrong(std::size_t column) const { return wrong_.contains(column); }
   /// How many columns did.
   [[nodiscard]] std::size_t wrong() const { return wrong_.size(); }
-  /// Whether it has passed the whole gate at some shape: a session's final round, or a survey's.
+  /// Whether it has passed the full gate at some shape: a session's final round, or a survey's.
   [[nodiscard]] bool is_checked(const PortfolioMember& member) const {
     const std::optional<std::size_t> column = find_column(member);
     return column && checked_.contains(*column);

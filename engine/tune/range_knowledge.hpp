@@ -29,7 +29,7 @@ class RangeKnowledge {
   Result<void> load();
   /// Measurements of a kernel. Errors: the shape is none of the operation's.
   Result<void> note(const Shape& shape, const KernelSpec& spec, const std::vector<Trial>& trials);
-  /// What raced, faulted or hung where nothing was right.
+  /// Trials of which nothing is to be known but what was wrong: PortfolioTable::exclude.
   void exclude(const Shape& shape, const KernelSpec& spec, const std::vector<Trial>& trials) { table_.exclude(shape, spec, trials); }
   /// All of a shape's measurements were noted: what larger shapes will take follows. The portfolio is made again after a session
   /// (`explored`), and with new settings once there are half as many shapes more than when that was done last.

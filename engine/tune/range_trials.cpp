@@ -31,7 +31,7 @@ Result<bool> RangeTrials::survey(const Shape& shape, const PortfolioProposals::F
     const double share = static_cast<double>(own.size()) / static_cast<double>(std::max<std::size_t>(1, count));
     Surveyed surveyed =
         monitor_.work_outside([&, survey = one->second.get()] { return survey->measure(own_problem, own, share * seconds, gate); });
-    gate == Gate::kWhole ? outcomes_.add_wrong(shape, spec, surveyed.trials) : outcomes_.add(shape, spec, surveyed.trials);
+    gate == Gate::kFull ? outcomes_.add_wrong(shape, spec, surveyed.trials) : outcomes_.add(shape, spec, surveyed.trials);
     if (!surveyed.ended) {
       knowledge_.exclude(shape, spec, surveyed.trials);
       if (ends_all(surveyed.ended.error())) {

@@ -115,7 +115,7 @@ Surveyed Survey::measure(const Problem& problem, const std::vector<Configuration
   Surveyed all;
   all.ended = reach(problem, candidates, seconds, gate, all.trials);
   for (Trial& trial : all.trials) {
-    trial.final_round = gate == Gate::kWhole && trial.outcome == Outcome::kOk;
+    trial.final_round = gate == Gate::kFull && trial.outcome == Outcome::kOk;
   }
   if (!all.trials.empty()) {
     const Result<void> kept = keep(problem, all.trials, watch.seconds());
@@ -135,7 +135,7 @@ Result<void> Survey::reach(const Problem& problem, const std::vector<Configurati
     return std::ranges::find(trials, candidate, &Trial::configuration) == trials.end();
   });
   std::optional<Compiled> standard;
-  if (gate == Gate::kWhole) {
+  if (gate == Gate::kFull) {
     HONE_ASSIGN(standard, this->standard(problem));
   }
   double spent = 0.0;
@@ -155,7 +155,7 @@ Result<void> Survey::reach(const Problem& problem, const std::vector<Configurati
                           {"reference", wire::to_message(reference)},
                           {"candidates", std::move(entries)},
                           {"seconds", seconds - spent},
-                          {"whole_gate", gate == Gate::kWhole}};
+                          {"full_gate", gate == Gate::kFull}};
     if (standard) {
       request["default"] = wire::to_message(*standard);
     }

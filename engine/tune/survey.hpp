@@ -20,7 +20,7 @@ inline constexpr std::string_view kSurveyStrategy = "survey";  // of the session
 /// What a survey holds its candidates to.
 enum class Gate : std::uint8_t {
   kOneRun,  ///< one run at the problem itself
-  kWhole,   ///< all that is asked of what wins a session: also small problems, inputs that provoke and repeated launches
+  kFull,    ///< all that is asked of what wins a session: also small problems, inputs that provoke and repeated launches
 };
 
 struct Surveyed {

@@ -1,5 +1,5 @@
 // A worker's survey: configurations timed at one problem after another. Validation is short: one run is held against the reference, and
-// what is timed is looked at as always. Asked for the whole gate, it is that of what could win a session.
+// what is timed is looked at as always. Asked for the full gate, it is that of what could win a session.
 #include <algorithm>
 
 #include "engine/kernel/configuration_text.hpp"
@@ -13,8 +13,8 @@ using wire::Message;
 
 Message MeasuringWorker::survey(const Message& request) {
   learn_default(request);
-  const bool whole_gate = request.value("whole_gate", false);
-  if (const Result<void> moved = move_to(request, whole_gate); !moved) {
+  const bool full_gate = request.value("full_gate", false);
+  if (const Result<void> moved = move_to(request, full_gate); !moved) {
     return {{"error", wire::to_message(moved.error())}};
   }
   const double seconds = request.at("seconds");
@@ -28,7 +28,7 @@ Message MeasuringWorker::survey(const Message& request) {
     }
     channel_.charge(results.size());
     TrialReply reply;
-    survey_one(candidate, incumbent, whole_gate, reply);
+    survey_one(candidate, incumbent, full_gate, reply);
     const Measurement& measured = reply.trial.measurement;
     if (reply.trial.outcome == Outcome::kOk && !measured.raced_out) {
       const double best_us = std::min(measured.median_us, incumbent ? incumbent->time_us : measured.median_us);
@@ -41,7 +41,7 @@ Message MeasuringWorker::survey(const Message& request) {
   return {{"results", std::move(results)}, {"fatal", fatal}};
 }
 
-Result<void> MeasuringWorker::move_to(const Message& request, bool whole_gate) {
+Result<void> MeasuringWorker::move_to(const Message& request, bool full_gate) {
   channel_.charge(std::nullopt);
   stage_ = "making the buffers";
   channel_.stage(stage_);
@@ -52,7 +52,7 @@ Result<void> MeasuringWorker::move_to(const Message& request, bool whole_gate) {
   problem_ = wire::problem_from(request.at("problem"));
   reference_ = wire::compiled_from(request.at("reference"));
   HONE_ASSIGN(bench_, Bench::create(*device_, spec_, problem_, reference_, InputProfile::kUsual, settings_.max_error));
-  HONE_TRY(whole_gate ? add_small_problems() : Result<void>());
+  HONE_TRY(full_gate ? add_small_problems() : Result<void>());
   watch_reference(*bench_, problem_);
   for (Small& ragged : ragged_) {
     watch_reference(*ragged.bench, ragged.problem);
@@ -65,7 +65,7 @@ Result<void> MeasuringWorker::move_to(const Message& request, bool whole_gate) {
   return {};
 }
 
-void MeasuringWorker::survey_one(const Message& candidate, const std::optional<Incumbent>& incumbent, bool whole_gate, TrialReply& reply) {
+void MeasuringWorker::survey_one(const Message& candidate, const std::optional<Incumbent>& incumbent, bool full_gate, TrialReply& reply) {
   constexpr int kLaunches = 32;
   constexpr double kSeconds = 0.02;
   const Configuration configuration = configuration_from(candidate);
@@ -78,11 +78,11 @@ void MeasuringWorker::survey_one(const Message& candidate, const std::optional<I
   }
   is_default_ = configuration == default_configuration(spec_.parameters);
   const Stopwatch watch;
-  const bool stays = whole_gate || !incumbent || look(configuration, *kernel, *incumbent, reply);
-  const bool right = stays && (whole_gate ? validate_all(compiled, configuration, *kernel, reply)
-                                          : check(*bench_, configuration, *kernel, input_seed_, "", reply, Runs::kOne));
+  const bool stays = full_gate || !incumbent || look(configuration, *kernel, *incumbent, reply);
+  const bool right = stays && (full_gate ? validate_all(compiled, configuration, *kernel, reply)
+                                         : check(*bench_, configuration, *kernel, input_seed_, "", reply, Runs::kOne));
   reply.trial.seconds.validate = watch.seconds();
-  if (right && time(configuration, *kernel, incumbent, reply) && whole_gate && deepen(compiled, configuration, Runs::kTwo, reply)) {
+  if (right && time(configuration, *kernel, incumbent, reply) && full_gate && deepen(compiled, configuration, Runs::kTwo, reply)) {
     repeat(configuration, *kernel, kLaunches, kSeconds, reply);
   }
   audit(reply);

@@ -102,8 +102,8 @@ class MeasuringWorker {
   Result<std::size_t> validate_contenders(std::vector<Contender>& contenders, double repeat_seconds);
   Result<std::size_t> each_contender(std::vector<Contender>& contenders, const std::function<bool(Contender&)>& check);
   // measuring_survey.cpp
-  Result<void> move_to(const wire::Message& request, bool whole_gate);
-  void survey_one(const wire::Message& candidate, const std::optional<Incumbent>& incumbent, bool whole_gate, TrialReply& reply);
+  Result<void> move_to(const wire::Message& request, bool full_gate);
+  void survey_one(const wire::Message& candidate, const std::optional<Incumbent>& incumbent, bool full_gate, TrialReply& reply);
 
   // measuring_finals.cpp
   /// False if the round broke off: one of the trials then says at whom.
@@ -123,7 +123,7 @@ class MeasuringWorker {
   std::vector<Small> provoking_;         ///< of each kind of inputs the problems to try it on, the first that applies
   std::set<InputProfile> dropped_;       ///< kinds of inputs that this kernel's own default is wrong for,
   std::set<InputProfile> held_;          ///< and those that it is right for
-  std::optional<Compiled> default_;      ///< once a candidate was wrong where nothing is known of the default
+  std::optional<Compiled> default_;      ///< its code, once a request had it
   std::optional<ProcessState> process_;  ///< before any candidate
   bool watches_threads_ = false;
   bool is_default_ = false;  ///< the trial at hand is the default's

@@ -43,7 +43,7 @@ TEST_CASE("what was wrong at one shape of a range is counted and named, and is n
   }
 }
 
-TEST_CASE("what surveys have timed is no member before it has passed the whole gate") {
+TEST_CASE("what surveys have timed is no member before it has passed the full gate") {
   const TemporaryDirectory directory;
   const std::string store = directory / "S.db", file = HONE_SOURCE_DIR "/tests/cli/odd_extents.cu";
   const Ended ended = run(

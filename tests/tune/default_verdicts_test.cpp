@@ -159,7 +159,7 @@ TEST_CASE("one configuration that is run alone is held to what its default is ri
   CHECK(says_so(excused.notes));
 }
 
-TEST_CASE("a survey asks for one run, or for the whole gate") {
+TEST_CASE("a survey asks for one run, or for the full gate") {
   Clamping right(false);
   Survey survey(right.request, right.request.spec, *right.store);
   const std::vector<Configuration> both{Clamping::mode(2), Clamping::mode(1)};
@@ -167,7 +167,7 @@ TEST_CASE("a survey asks for one run, or for the whole gate") {
   REQUIRE_MESSAGE(one_run.ended.ok(), one_run.ended.error().message);
   CHECK(std::ranges::count(one_run.trials, Outcome::kOk, &Trial::outcome) == 2);
   CHECK(std::ranges::count(one_run.trials, true, &Trial::final_round) == 0);
-  const Surveyed whole = survey.measure(right.request.problem, both, 100.0, Gate::kWhole);
+  const Surveyed whole = survey.measure(right.request.problem, both, 100.0, Gate::kFull);
   REQUIRE_MESSAGE(whole.ended.ok(), whole.ended.error().message);
   REQUIRE(whole.trials.size() == 2);
   CHECK(whole.trials[0].outcome == Outcome::kOk);
@@ -178,7 +178,7 @@ TEST_CASE("a survey asks for one run, or for the whole gate") {
   CHECK(kept[0].final_round);
   Clamping clamping(true);
   Survey lenient(clamping.request, clamping.request.spec, *clamping.store);
-  CHECK(lenient.measure(clamping.request.problem, {Clamping::mode(1)}, 100.0, Gate::kWhole).trials.front().outcome == Outcome::kOk);
+  CHECK(lenient.measure(clamping.request.problem, {Clamping::mode(1)}, 100.0, Gate::kFull).trials.front().outcome == Outcome::kOk);
 }
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Which members have still to pass the whole gate.
+// Which members have still to pass the full gate.
 #include "engine/tune/portfolio_checks.hpp"
 
 #include <doctest/doctest.h>

@@ -43,7 +43,7 @@ TEST_CASE("a range with enough measurements ends with trees, in its text, too") 
   CHECK(parse_portfolio(text(portfolio)).value().trees == portfolio.trees);
 }
 
-TEST_CASE("what is kept of a range has no member that has not passed the whole gate") {
+TEST_CASE("what is kept of a range has no member that has not passed the full gate") {
   const KernelSpec spec = test::copy_kernel();
   const Operation operation{spec.name, {&spec}, &spec};
   PortfolioRequest request;
