@@ -59,12 +59,14 @@ Result<void> OperationWinner::keep(const Entrant& winner) {
 Result<void> OperationWinner::keep_best() {
   const Entrant* best = nullptr;
   for (const auto& entrant : entrants_) {
-    const std::optional<double>& own = entrant->session->best_us();
+    const TuningSession& session = *entrant->session;
+    const std::optional<double> of_final = session.winner() ? std::optional(session.winner()->measurement.median_us) : std::nullopt;
+    const std::optional<double> own = session.has_ended() ? of_final : session.best_us();
     of(*entrant).best_us = own;
     if (own && of(*entrant).part != Part::kFailed) {
       HONE_TRY(entrant->session->keep_best());
       of(*entrant).part = Part::kBehind;
-      best = best == nullptr || *own < *best->session->best_us() ? entrant.get() : best;
+      best = best == nullptr || *own < *of(*best).best_us ? entrant.get() : best;
     }
   }
   if (best == nullptr) {

@@ -160,6 +160,7 @@ void TuningSession::suspend() {
 
 Result<void> TuningSession::close() {
   HONE_TRY(store_.finish_session(session_, key_, std::nullopt, elapsed()));
+  has_ended_ = true;
   tell(SessionEvent::Step::kEnded);
   return {};
 }

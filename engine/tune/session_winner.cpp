@@ -15,6 +15,9 @@ constexpr std::size_t kMostFinalists = 6;
 }  // namespace
 
 Result<void> TuningSession::keep_best() {
+  if (has_ended_) {
+    return {};
+  }
   report_.interrupted = true;
   tell(SessionEvent::Step::kPaused);
   const Trial* best = nullptr;
@@ -131,6 +134,7 @@ Result<void> TuningSession::final_round(std::size_t rounds) {
   }
   HONE_ASSIGN(const bool written,
               store_.finish_session(session_, key_, report_.faster_record ? std::nullopt : record, elapsed(), compared_with_));
+  has_ended_ = true;
   if (record && !written && !report_.faster_record) {
     HONE_ASSIGN(const std::optional<Record> stays, store_.find_record(key_, request_.spec.parameters));
     report_.notes.push_back(stays ? fmt::format("the winner did not become the record: {}, the faster or pinned record {}, stays",

@@ -59,10 +59,10 @@ class TuningSession {
   /// least 1; they share what timing may take.
   Result<void> final_round(std::size_t rounds = 1);
   /// Who stops a session does not wait for a final round: the best so far, which won the races of the search, is kept as it was measured
-  /// there.
+  /// there. Nothing where it has ended.
   Result<void> keep_best();
-  /// Leaves the session as it is to whoever goes on with it.
-  Result<void> release() { return store_.release_session(session_, elapsed()); }
+  /// Leaves the session as it is to whoever goes on with it. Nothing where it has ended.
+  Result<void> release() { return has_ended_ ? Result<void>() : store_.release_session(session_, elapsed()); }
   /// Ends the session in the store without a record: another kernel of the operation is far ahead.
   Result<void> close();
   Result<TuneReport> report();
@@ -75,6 +75,8 @@ class TuningSession {
   [[nodiscard]] const std::vector<Trial>& trials() const { return trials_; }
   /// The best so far, of the objective, among what was not withdrawn from the problem.
   [[nodiscard]] std::optional<double> best_us() const { return best_is_withdrawn_ ? std::nullopt : best_us_; }
+  /// Whether its final round is over, or it was closed.
+  [[nodiscard]] bool has_ended() const { return has_ended_; }
   /// Whether people, or a check of its outputs, withdrew it from the problem, so that it is no record of it again.
   [[nodiscard]] bool is_withdrawn(const Configuration& configuration) const;
   [[nodiscard]] const std::map<Outcome, std::int64_t>& outcomes() const { return report_.outcomes; }
@@ -183,6 +185,7 @@ class TuningSession {
   std::size_t improved_at_ = 0;    ///< trials before the one that was ahead of the best so far by more than noise
   double improved_seconds_ = 0.0;  ///< when that was
   std::optional<Trial> winner_;
+  bool has_ended_ = false;
   std::string final_device_;  ///< its id
   TuneReport report_;
 };

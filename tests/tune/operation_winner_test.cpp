@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "tests/tune/entered.hpp"
 
 namespace hone {
@@ -40,6 +43,22 @@ TEST_CASE("of a session that was stopped before anything was right nothing is ke
     CHECK(kernel.part != Part::kWon);
     CHECK_FALSE(kernel.best_us);
   }
+}
+
+TEST_CASE("of a session that is stopped in its final rounds the kernels that have had theirs have ended, and stay so") {
+  WithWinner stopped;
+  TuningSession& first = *stopped.entrants[0].session;
+  TuningSession& second = *stopped.entrants[1].session;
+  REQUIRE(first.close().ok());
+  CHECK(first.has_ended());
+  CHECK_FALSE(second.has_ended());
+  REQUIRE(stopped.winner.keep_best().ok());
+  CHECK(first.release().ok());
+  CHECK(second.release().ok());
+  const std::vector<SessionInfo> sessions = stopped.store().sessions().value();
+  const auto state_of = [&](const TuningSession& one) { return std::ranges::find(sessions, one.session(), &SessionInfo::id)->state; };
+  CHECK(state_of(first) == SessionState::kDone);
+  CHECK(state_of(second) == SessionState::kRunning);
 }
 
 }  // namespace hone
