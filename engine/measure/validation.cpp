@@ -209,7 +209,8 @@ Result<Comparison> Bench::Impl::compare_slot(const Slot& slot, const void* addre
   forgive(slot, comparison);
   const bool is_small =
       std::ranges::all_of(slots_, [](const Slot& other) { return !other.has_fixed_memory() || other.count <= kSmallProblem; });
-  const bool worth_it = comparison.max_error < kMaybeRounding || slot.count < kFewResults || is_small;
+  const bool may_cancel = profile_ != InputProfile::kUsual;  // as ordered ones do, where random ones do not
+  const bool worth_it = comparison.max_error < kMaybeRounding || slot.count < kFewResults || is_small || may_cancel;
   if (comparison.mismatches == 0 || comparison.not_finite > 0 || is_bound || !worth_it) {
     return comparison;
   }

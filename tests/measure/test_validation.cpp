@@ -393,6 +393,45 @@ TEST_CASE("one result whose sum nearly cancels is held against the magnitudes th
   check_failure(validate_sum(0.1, false), Outcome::kWrongResult, {"argument 'y'", "input seed 3"});
 }
 
+namespace {
+
+/// y[c] = the sum of a column of x, 64 elements, in f32; the first column without its first `without` ones. Ordered inputs cancel in each.
+Validation validate_columns(InputProfile profile, std::int64_t without) {
+  constexpr std::int64_t kColumns = 4099, kRows = 64;  // more than what is small, and no numbers that add up without rounding
+  FakeDevice device;
+  KernelSpec spec = fake::spec_of({fake::argument("x", Direction::kIn, Expression::constant(Value(kColumns * kRows))),
+                                   fake::argument("y", Direction::kOut, Expression::constant(Value(kColumns)))});
+  spec.cost.sum_length = Expression::constant(Value(kRows));
+  const auto sum = [](const float* x, std::int64_t column, auto of, std::int64_t first) {
+    for (std::int64_t row = first; row < kRows; ++row) {
+      of += x[row * kColumns + column];
+    }
+    return of;
+  };
+  device.reference = [&](const Call& call) {
+    for (std::int64_t column = 0; column < kColumns; ++column) {
+      call.pointer<double>(1)[column] = sum(call.pointer<const float>(0), column, 0.0, 0);
+    }
+  };
+  const auto bench = Bench::create(device, spec, kProblem, Compiled{}, profile).value();
+  const FakeKernel kernel([&](const Call& call) {
+    for (std::int64_t column = 0; column < kColumns; ++column) {
+      call.pointer<float>(1)[column] = sum(call.pointer<const float>(0), column, 0.0F, column == 0 ? without : 0);
+    }
+  });
+  return bench->validate(kernel, Configuration{{Value(1)}}, 3).value();
+}
+
+}  // namespace
+
+TEST_CASE("so are sums of inputs that provoke, of large problems too: in order they cancel where random ones do not") {
+  for (const InputProfile profile : {InputProfile::kUsual, InputProfile::kOrdered}) {
+    CAPTURE(name(profile));
+    CHECK(validate_columns(profile, 0).outcome == Outcome::kOk);
+    check_failure(validate_columns(profile, 1), Outcome::kWrongResult, {"argument 'y'", "1 of 4099 elements is wrong"});
+  }
+}
+
 TEST_CASE("measuring how an answer is conditioned leaves inputs and answer as they were") {
   Doubling doubling;
   doubling.validate([](const Call& call) { call.pointer<float>(1)[321] += 1e-4F; });
