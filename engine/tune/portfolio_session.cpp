@@ -33,7 +33,7 @@ constexpr std::size_t kFirstShapes = 5;  // by sessions, before anything else, a
 // Of a budget. Choices that were not timed come first; while there are any, sessions have the rest.
 constexpr double kCheckShare = 0.05, kChoiceShare = 0.6, kSessionShare = 0.5, kCompareShare = 0.25, kSurveyShare = 1.0;
 constexpr std::size_t kCheckedAtOnce = 16;                    // members
-constexpr double kChecksBeyond = 0.2, kLeastForChecks = 4.0;  // of the seconds of a budget, and seconds, that the last checks may take
+constexpr double kChecksBeyond = 0.2, kLeastForChecks = 4.0;  // of a run's seconds, and seconds, that the last checks may take
 constexpr std::size_t kMemberShare = 2;                       // quarters of what is surveyed, that members may have before others
 constexpr std::size_t kChoicesEach = 32;                      // shapes, or so many new ones, until the rule is made again
 constexpr int kPatience = 3;                                  // with failures in a row, and with turns that find nothing to do
@@ -174,8 +174,8 @@ class PortfolioSession {
 
   /// What is wrong makes room for others, which have to be checked in their turn.
   Result<void> check_the_rest() {
-    const double most = std::max(kLeastForChecks, kChecksBeyond * request_.budget.seconds.value_or(0.0));
     const double begin = seconds();
+    const double most = std::max(kLeastForChecks, kChecksBeyond * begin);
     const bool has_device = !request_.budget.trials || *request_.budget.trials > 0;  // else it is made of what the store has
     const auto able = std::ranges::find_if_not(lanes_, has_failed);
     const auto lane = able == lanes_.end() ? lanes_.begin() : able;
