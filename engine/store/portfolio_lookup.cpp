@@ -144,27 +144,54 @@ MemberLaunches launches_of(const LoadedPortfolio& from, std::span<const Implemen
                      [&](const KernelSpec& spec) { return from.configurations(spec); });
 }
 
+/// Which implementation each member is of, where that may serve it; asked of a member once.
+class Serving {
+ public:
+  Serving(const LoadedPortfolio& from, const LookupRequest& request) : from_(from), request_(request) {
+    known_.resize(from.portfolio().members.size());
+  }
+
+  const std::optional<std::size_t>& operator()(std::size_t member) {
+    if (!known_[member]) {
+      known_[member] = find(member);
+    }
+    return *known_[member];
+  }
+
+ private:
+  [[nodiscard]] std::optional<std::size_t> find(std::size_t member) const {
+    for (std::size_t i = 0; i < request_.implementations.size(); ++i) {
+      const auto& [spec, problem] = request_.implementations[i];
+      if (spec->name != from_.portfolio().members[member].kernel || !request_.may_serve(*spec, from_.portfolio())) {
+        continue;
+      }
+      const std::optional<Configuration>& configuration = (*from_.configurations(*spec))[member];
+      if (configuration && valid_for(*spec, problem, request_.device, *configuration) && !request_.is_withdrawn(i, *configuration)) {
+        return i;
+      }
+    }
+    return std::nullopt;
+  }
+
+  const LoadedPortfolio& from_;
+  const LookupRequest& request_;
+  std::vector<std::optional<std::optional<std::size_t>>> known_;
+};
+
 std::optional<PortfolioPick> pick(const LoadedPortfolio& from, const LookupRequest& request) {
   const double difference = request.difference(from.portfolio());
   const double more_doubt = request.match == Match::kSimilar ? kOfSimilar + kOfDifference * difference : 0.0;
   const Shape shape = ordered_as(from.portfolio().range, request.shape());
   const MemberLaunches launches = launches_of(from, request.implementations, request.device);
-  for (const Opinion& opinion : from.rule().rank(shape, launches)) {
-    const PortfolioMember& member = from.portfolio().members[opinion.member];
-    for (std::size_t i = 0; i < request.implementations.size(); ++i) {
-      const auto& [spec, problem] = request.implementations[i];
-      if (spec->name != member.kernel || !request.may_serve(*spec, from.portfolio())) {
-        continue;
-      }
-      const std::optional<Configuration>& configuration = (*from.configurations(*spec))[opinion.member];
-      if (configuration && valid_for(*spec, problem, request.device, *configuration) && !request.is_withdrawn(i, *configuration)) {
-        return PortfolioPick{i,
-                             *configuration,
-                             {.slowdown = std::exp(opinion.slowdown),
-                              .doubt = std::hypot(std::expm1(opinion.doubt), more_doubt),
-                              .product = from.portfolio().product,
-                              .made_for = difference_text(from.portfolio(), request.dtypes(), request.shape())}};
-      }
+  Serving serving(from, request);
+  for (const Opinion& opinion : from.rule().rank(shape, launches, [&](std::size_t member) { return serving(member).has_value(); })) {
+    if (const std::optional<std::size_t>& by = serving(opinion.member)) {
+      return PortfolioPick{*by,
+                           *(*from.configurations(*request.implementations[*by].spec))[opinion.member],
+                           {.slowdown = std::exp(opinion.slowdown),
+                            .doubt = std::hypot(std::expm1(opinion.doubt), more_doubt),
+                            .product = from.portfolio().product,
+                            .made_for = difference_text(from.portfolio(), request.dtypes(), request.shape())}};
     }
   }
   return std::nullopt;
@@ -410,9 +437,13 @@ std::vector<Configuration> shipped_proposals(const KernelSpec& spec, const Probl
     const LoadedPortfolio& shipped = **one->loaded();
     const MemberLaunches launches = launches_of(shipped, only, device);
     const std::shared_ptr<const MemberConfigurations> configurations = shipped.configurations(spec);
-    for (const Opinion& opinion : shipped.rule().rank(ordered_as(shipped.portfolio().range, problem.shape), launches)) {
+    const auto is_legal = [&](std::size_t member) {
+      const std::optional<Configuration>& configuration = (*configurations)[member];
+      return configuration && valid_for(spec, problem, device, *configuration);
+    };
+    for (const Opinion& opinion : shipped.rule().rank(ordered_as(shipped.portfolio().range, problem.shape), launches, is_legal)) {
       const std::optional<Configuration>& configuration = (*configurations)[opinion.member];
-      if (level.proposals.size() < most && configuration && wanted(*configuration) && valid_for(spec, problem, device, *configuration) &&
+      if (level.proposals.size() < most && is_legal(opinion.member) && wanted(*configuration) &&
           std::ranges::find(level.proposals, *configuration) == level.proposals.end()) {
         level.behind = std::min(level.behind, behind(opinion.slowdown, level.difference));
         level.proposals.push_back(*configuration);

@@ -488,8 +488,8 @@ std::vector<std::size_t> PortfolioRule::everyone() const {
   return members;
 }
 
-std::vector<Opinion> PortfolioRule::rank(const Shape& shape, const MemberLaunches& launches) const {
-  return rank(coordinates(shape), points_.size(), launches, Unmeasured::kIsSlow, &shape);
+std::vector<Opinion> PortfolioRule::rank(const Shape& shape, const MemberLaunches& launches, const MayBeChosen& may_be_chosen) const {
+  return rank(coordinates(shape), points_.size(), launches, Unmeasured::kIsSlow, may_be_chosen, &shape);
 }
 
 PortfolioRule::Second PortfolioRule::second_opinions(const Shape& shape, const MemberLaunches& launches,
@@ -504,11 +504,12 @@ PortfolioRule::Second PortfolioRule::second_opinions(const Shape& shape, const M
 }
 
 std::vector<Opinion> PortfolioRule::rank_by_likeness(const Shape& shape, const MemberLaunches& launches) const {
-  return rank(coordinates(shape), points_.size(), launches, Unmeasured::kIsLikeOthers);
+  return rank(coordinates(shape), points_.size(), launches, Unmeasured::kIsLikeOthers, {});
 }
 
-std::vector<Opinion> PortfolioRule::rank_without(std::size_t point, const MemberLaunches& launches) const {
-  return rank(points_[point], point, launches, Unmeasured::kIsSlow);
+std::vector<Opinion> PortfolioRule::rank_without(std::size_t point, const MemberLaunches& launches,
+                                                 const MayBeChosen& may_be_chosen) const {
+  return rank(points_[point], point, launches, Unmeasured::kIsSlow, may_be_chosen);
 }
 
 void PortfolioRule::sort_by_wanted(std::vector<Opinion>& opinions) const {
@@ -532,7 +533,7 @@ void PortfolioRule::advise(Opinion& opinion, const Second& second) {
 }
 
 std::vector<Opinion> PortfolioRule::rank(const Row& at, std::size_t without, const MemberLaunches& launches, Unmeasured unmeasured,
-                                         const Shape* advised) const {
+                                         const MayBeChosen& may_be_chosen, const Shape* advised) const {
   Launches kept_launches(unlike_.size());
   for (std::size_t member = 0; member < std::min(launches.size(), unlike_.size()); ++member) {
     if (launches[member] && is_launch_known_[member]) {
@@ -543,18 +544,18 @@ std::vector<Opinion> PortfolioRule::rank(const Row& at, std::size_t without, con
   const std::vector<Near> near(far.begin(), far.begin() + static_cast<std::ptrdiff_t>(std::min(kNearPoints, far.size())));
   const std::size_t measured = unlike_.size() > kFewMembers ? kMoreMeasured : kFirstMeasured;
   std::vector<Opinion> all = opinions(near, everyone(), kept_launches, measured, unmeasured);
-  std::vector<bool> may_be_chosen = known_at(near, unmeasured);
-  const Second second = advised != nullptr ? second_opinions(*advised, launches, may_be_chosen) : Second();
+  const std::vector<bool> is_known = known_at(near, unmeasured);
+  const Second second = advised != nullptr ? second_opinions(*advised, launches, is_known) : Second();
   for (Opinion& one : all) {
     advise(one, second);
   }
   sort_by_wanted(all);
-  if (std::ranges::any_of(launches, [](const std::optional<LaunchSize>& one) { return one.has_value(); })) {
-    for (std::size_t member = 0; member < may_be_chosen.size(); ++member) {
-      may_be_chosen[member] = may_be_chosen[member] && member < launches.size() && launches[member];
-    }
-  }
-  look_again(all, far, kept_launches, may_be_chosen, second);
+  const bool is_any_known = std::ranges::any_of(launches, [](const std::optional<LaunchSize>& one) { return one.has_value(); });
+  const auto is_candidate = [&](std::size_t member) {
+    const bool is_launched = !is_any_known || (member < launches.size() && launches[member]);
+    return is_known[member] && is_launched && (!may_be_chosen || may_be_chosen(member));
+  };
+  look_again(all, far, kept_launches, is_candidate, second);
   for (Opinion& one : all) {
     one.slowdown = std::max(0.0, one.slowdown);
     one.doubt *= settings_.deviation;
@@ -562,12 +563,12 @@ std::vector<Opinion> PortfolioRule::rank(const Row& at, std::size_t without, con
   return all;
 }
 
-/// The first few that can be launched, as far as that is known, come first in the order that follows from the measurements nearest to them.
+/// The first few that may be chosen come first, in the order that follows from the measurements nearest to them.
 void PortfolioRule::look_again(std::vector<Opinion>& all, const std::vector<Near>& far, const Launches& launches,
-                               const std::vector<bool>& may_be_chosen, const Second& second) const {
+                               const MayBeChosen& may_be_chosen, const Second& second) const {
   std::vector<Opinion> again, others;
   for (const Opinion& one : all) {
-    (may_be_chosen[one.member] && again.size() < kCandidates ? again : others).push_back(one);
+    (again.size() < kCandidates && may_be_chosen(one.member) ? again : others).push_back(one);
   }
   std::vector<std::size_t> members;
   for (const Opinion& one : again) {

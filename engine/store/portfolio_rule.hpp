@@ -2,6 +2,7 @@
 // The rule that chooses among the members of a portfolio for any shape, and how sure it is.
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct Opinion {
 using MemberLaunches = std::vector<std::optional<LaunchSize>>;
 /// As they were where a point's members were measured.
 MemberLaunches launches_at(const PortfolioPoint& point, std::size_t members);
+/// Whether a member may be chosen at a shape, as where it is legal; empty: all may. Asked of those that come first, until there are enough.
+using MayBeChosen = std::function<bool(std::size_t member)>;
 
 /// A Gaussian process over shapes and members: its coordinates are the extents of a shape and their alignments, how many blocks a member's
 /// launch has there and how evenly they fill the device, and the values of the member's parameters, so that what one member took says
@@ -35,12 +38,14 @@ class PortfolioRule {
   /// Of a portfolio with at least one point.
   explicit PortfolioRule(const Portfolio& portfolio);
 
-  /// All members, the best first; ties by their order. What was measured nowhere near is expected to be slow.
-  [[nodiscard]] std::vector<Opinion> rank(const Shape& shape, const MemberLaunches& launches) const;
+  /// All members, the best first; ties by their order. What was measured nowhere near is expected to be slow. The first few that may be
+  /// chosen are looked at again and come before others, so that what may not takes no place among them.
+  [[nodiscard]] std::vector<Opinion> rank(const Shape& shape, const MemberLaunches& launches, const MayBeChosen& may_be_chosen = {}) const;
   /// The same, but what was measured nowhere near is expected to take what those like it took: no choice, and worth a trial.
   [[nodiscard]] std::vector<Opinion> rank_by_likeness(const Shape& shape, const MemberLaunches& launches) const;
   /// As at the shape of a point if nothing had been measured there: by the process alone, since trees know what was.
-  [[nodiscard]] std::vector<Opinion> rank_without(std::size_t point, const MemberLaunches& launches) const;
+  [[nodiscard]] std::vector<Opinion> rank_without(std::size_t point, const MemberLaunches& launches,
+                                                  const MayBeChosen& may_be_chosen = {}) const;
   /// The points whose measurements it looks at there, the nearest first.
   [[nodiscard]] std::vector<std::size_t> around(const Shape& shape) const;
 
@@ -91,9 +96,9 @@ class PortfolioRule {
   static void advise(Opinion& opinion, const Second& second);
   /// `advised`: the shape, if trees are asked, too.
   [[nodiscard]] std::vector<Opinion> rank(const Row& at, std::size_t without, const MemberLaunches& launches, Unmeasured unmeasured,
-                                          const Shape* advised = nullptr) const;
+                                          const MayBeChosen& may_be_chosen, const Shape* advised = nullptr) const;
   void sort_by_wanted(std::vector<Opinion>& opinions) const;
-  void look_again(std::vector<Opinion>& all, const std::vector<Near>& far, const Launches& launches, const std::vector<bool>& may_be_chosen,
+  void look_again(std::vector<Opinion>& all, const std::vector<Near>& far, const Launches& launches, const MayBeChosen& may_be_chosen,
                   const Second& second) const;
   /// What to expect at a shape, before more is known: of the best, and of any member.
   struct Usual {

@@ -44,7 +44,8 @@ PlannedSurvey PortfolioChoices::at(const PortfolioTable::Row& row, std::size_t p
     const std::optional<std::size_t> column = table_.find_column(member);
     return column && row.slowdowns.contains(*column);
   };
-  for (const Opinion& opinion : rule.rank_without(point, proposals_.launches(so_far.members, *problem))) {
+  for (const Opinion& opinion :
+       rule.rank_without(point, proposals_.launches(so_far.members, *problem), proposals_.may_be_chosen(so_far.members, *problem))) {
     const PortfolioMember& member = so_far.members[opinion.member];
     if (is_timed(member) || choices.size() == std::min(kMostChoices, most - 1)) {
       break;  // the others would not be chosen

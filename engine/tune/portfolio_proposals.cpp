@@ -14,6 +14,7 @@ constexpr std::size_t kNewShare = 4;  // one in so many may be one that came wit
                                       // many one that could not be tried where another won
 constexpr std::size_t kUntriedShare = 3;  // one in so many of a session's, of what was tried nowhere near
 constexpr std::size_t kNeighbours = 2;    // of these, one parameter away from the same one
+constexpr std::size_t kFewShapes = 8;     // at which a kernel was measured: its default is timed beside the others
 
 }  // namespace
 
@@ -54,6 +55,10 @@ MemberLaunches PortfolioProposals::launches(std::span<const PortfolioMember> mem
   return launches_of(members, able, request_.common.device.info);
 }
 
+MayBeChosen PortfolioProposals::may_be_chosen(std::span<const PortfolioMember> members, const Problem& problem) const {
+  return [this, members, &problem](std::size_t member) { return legal(members[member], problem).has_value(); };
+}
+
 PortfolioProposals::First PortfolioProposals::at(const Shape& shape, const Problem& problem, const Portfolio& so_far,
                                                  const PortfolioRule* rule, std::size_t most, std::size_t most_members) const {
   First first;
@@ -68,12 +73,22 @@ PortfolioProposals::First PortfolioProposals::at(const Shape& shape, const Probl
   if (const std::optional<PortfolioMember> one = most_members > 0 ? standard(problem) : std::nullopt) {
     add(one->kernel, legal(*one, problem));
   }
+  // Sessions may be too short for more than the first kernel.
+  Spaces spaces;
+  for (const KernelSpec* const spec : most_members > 0 ? request_.operation->implementations : std::vector<const KernelSpec*>()) {
+    if (table_.shapes_of(spec->name) < kFewShapes && problem_for(*spec, problem)) {
+      const PortfolioMember own{spec->name, text(spec->parameters, default_configuration(*spec))};
+      const std::optional<Configuration> configuration = legal(own, problem);
+      add(own.kernel, configuration ? configuration : nearest_legal(own, problem, spaces));
+    }
+  }
   const std::size_t most_new = !request_.common.transfer ? 0 : table_.columns().empty() ? most : most / kNewShare;
   for (const auto& [kernel, configuration] : new_here(problem, most_new)) {
     add(kernel, configuration);
   }
-  for (const Opinion& opinion :
-       most_members > 0 && rule != nullptr ? rule->rank(shape, launches(so_far.members, problem)) : std::vector<Opinion>()) {
+  for (const Opinion& opinion : most_members > 0 && rule != nullptr
+                                    ? rule->rank(shape, launches(so_far.members, problem), may_be_chosen(so_far.members, problem))
+                                    : std::vector<Opinion>()) {
     const PortfolioMember& member = so_far.members[opinion.member];
     if (taken < most_members) {
       add(member.kernel, legal(member, problem));
@@ -108,7 +123,6 @@ PortfolioProposals::First PortfolioProposals::at(const Shape& shape, const Probl
       }
     }
   }
-  Spaces spaces;
   for (std::size_t i = 0; i < illegal.size() && taken < most; ++i) {
     add(illegal[i].kernel, nearest_legal(illegal[i], problem, spaces));
   }

@@ -32,7 +32,8 @@ class PortfolioProposals {
   PortfolioProposals(const PortfolioRequest& request, const PortfolioTable& table, const PortfolioShapes& shapes)
       : request_(request), table_(table), shapes_(shapes) {}
 
-  /// At most `most` configurations: the default, unless this is for a session, which begins with it (no `most_members`); what came with
+  /// At most `most` configurations: the default, and that of each kernel of which hardly anything is known, unless this is for a session,
+  /// which begins with them (no `most_members`); what came with
   /// Hone, of whichever product, as long as that is new here; the members of the portfolio as it is, up to `most_members` in all; without
   /// those, what was tried nowhere near it and is expected to be fast (PortfolioTable::untried); and what was fast near it, each followed
   /// by what could not be tried where it won. Where little of that is legal, as with extents that no vector divides, also the legal
@@ -53,6 +54,8 @@ class PortfolioProposals {
   [[nodiscard]] std::vector<PortfolioMember> neighbours(const PortfolioMember& member, const Problem& problem) const;
   /// Of members at a problem.
   [[nodiscard]] MemberLaunches launches(std::span<const PortfolioMember> members, const Problem& problem) const;
+  /// Those that are legal; as long as members and problem live.
+  [[nodiscard]] MayBeChosen may_be_chosen(std::span<const PortfolioMember> members, const Problem& problem) const;
 
  private:
   using Spaces = std::map<std::string, std::optional<SearchSpace>>;

@@ -220,6 +220,12 @@ std::vector<std::optional<Shape>> PortfolioTable::fastest_at() const {
   return shapes;
 }
 
+std::size_t PortfolioTable::shapes_of(const std::string& kernel) const {
+  return static_cast<std::size_t>(std::ranges::count_if(rows_, [&](const Row& row) {
+    return std::ranges::any_of(row.slowdowns, [&](const auto& cell) { return columns_[cell.first].kernel == kernel; });
+  }));
+}
+
 bool PortfolioTable::is_hopeless(const PortfolioMember& member) const {
   const std::optional<std::size_t> column = find_column(member);
   std::size_t measured = 0;

@@ -55,6 +55,8 @@ class PortfolioTable {
   [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
   /// By column: the shape at which it was nearest to the best, the first such one; nothing where it was nowhere right, or nowhere near.
   [[nodiscard]] std::vector<std::optional<Shape>> fastest_at() const;
+  /// Shapes at which something of the kernel was measured.
+  [[nodiscard]] std::size_t shapes_of(const std::string& kernel) const;
   /// Whether it was measured at enough shapes to say that it is nowhere as fast as a member must be somewhere.
   [[nodiscard]] bool is_hopeless(const PortfolioMember& member) const;
   /// Nothing for what was never measured.

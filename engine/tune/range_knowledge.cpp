@@ -192,9 +192,9 @@ PortfolioProposals::First RangeKnowledge::proposed(const Shape& shape, const Pro
 }
 
 std::optional<Opinion> RangeKnowledge::choice(const Shape& shape, const Problem& problem) const {
-  const std::vector<Opinion> ranked = rule_->rank(shape, proposals_.launches(portfolio_.members, problem));
-  const auto legal = std::ranges::find_if(
-      ranked, [&](const Opinion& opinion) { return proposals_.legal(portfolio_.members[opinion.member], problem).has_value(); });
+  const MayBeChosen is_legal = proposals_.may_be_chosen(portfolio_.members, problem);
+  const std::vector<Opinion> ranked = rule_->rank(shape, proposals_.launches(portfolio_.members, problem), is_legal);
+  const auto legal = std::ranges::find_if(ranked, [&](const Opinion& opinion) { return is_legal(opinion.member); });
   return legal == ranked.end() ? std::nullopt : std::optional(*legal);
 }
 

@@ -56,10 +56,23 @@ TEST_CASE("a survey times the default before all others, however slow it was") {
   CHECK(proposed(range, 132, 1, 0).at("copy").front() != wide(1));  // a session begins with it
 }
 
+TEST_CASE("a survey times the default of a kernel that was measured at few shapes, beside the others") {
+  test::CopyRange range;
+  CHECK(proposed(range, 132, 12, 6).at("other").front() == wide(1));
+  CHECK_FALSE(proposed(range, 132, 12, 0).contains("other"));  // a session begins with it
+  for (std::int64_t n = 64; n <= 64 * 7; n += 64) {
+    range.measure_other(n, 1, 30.0);
+  }
+  CHECK(proposed(range, 132, 12, 6).contains("other"));
+  range.measure_other(64 * 8, 1, 30.0);
+  CHECK_FALSE(proposed(range, 132, 12, 6).contains("other"));
+}
+
 TEST_CASE("a default that was measured at many shapes and is nowhere near the best is timed no more") {
   test::CopyRange range;
   for (std::int64_t n = 64; n <= 768; n += 64) {
     range.measure(n, 4, 5.0);
+    range.measure_other(n, 1, 5.0);
   }
   CHECK(proposed(range, 132, 1, 1).at("copy").front() == wide(1));  // at 63 it was the best
   range.measure(63, 2, 5.0);
