@@ -67,12 +67,18 @@ double tiny_of(DType dtype) {
   return dtype == DType::kF16 ? kTinyF16 : dtype == DType::kE4M3 ? kTinyE4M3 : dtype == DType::kE5M2 ? kTinyE5M2 : kTiny;
 }
 
+/// Whether many elements are large in this part of an array: of a long one only some are, so that what is combined of parts differs.
+bool has_large(std::size_t i, std::size_t count) {
+  constexpr std::size_t kLong = 2048, kParts = 4, kPart = 2;
+  return count < kLong || i / (count / kParts) == kPart;
+}
+
 /// Element i of one that mixes all: mostly usual, here and there large, tiny, zero of either sign or equal to the one before.
-double mixed(std::uint64_t seed, std::size_t i, double tiny) {
+double mixed(std::uint64_t seed, std::size_t i, std::size_t count, double tiny) {
   const double usual = static_cast<double>(random_element(seed, i));
   switch (random_bits(seed ^ 0x6d697865, i) % 16) {
     case 0:
-      return kLarge * usual;
+      return (has_large(i, count) ? kLarge : 1.0) * usual;
     case 1:
       return tiny * usual;
     case 2:
@@ -97,7 +103,7 @@ double real_element(InputProfile profile, DType dtype, std::size_t i, std::size_
   const double tiny = tiny_of(dtype);
   switch (profile) {
     case InputProfile::kMixed:
-      return mixed(seed, i, tiny);
+      return mixed(seed, i, count, tiny);
     case InputProfile::kLarge:
       return kLarge * usual;
     case InputProfile::kTiny:
@@ -123,6 +129,13 @@ double real_element(InputProfile profile, DType dtype, std::size_t i, std::size_
   }
 }
 
+/// Hardly any are set in the first half, and hardly any are not in the second.
+double rare_flag(std::uint64_t seed, std::size_t i, std::size_t count) {
+  constexpr std::uint64_t kRare = 97;
+  const bool is_rare = random_bits(seed ^ 0x666c6167, i) % kRare == 0, is_set = i >= count / 2;
+  return is_rare != is_set ? 1.0 : 0.0;
+}
+
 double integer_element(InputProfile profile, DType dtype, std::size_t i, std::size_t count, std::uint64_t seed) {
   const double values = dtype == DType::kBool ? 2.0 : 256.0, least = range_of(dtype).least < 0.0 ? -128.0 : 0.0;
   switch (profile) {
@@ -135,6 +148,8 @@ double integer_element(InputProfile profile, DType dtype, std::size_t i, std::si
       return std::min(values - 1.0, few(seed, i)) + (least < 0.0 ? -2.0 : 0.0);
     case InputProfile::kOrdered:
       return std::floor(values * static_cast<double>(i) / static_cast<double>(count)) + least;
+    case InputProfile::kMixed:
+      return dtype == DType::kBool ? rare_flag(seed, i, count) : usual_element(dtype, seed, i);
     default:
       return usual_element(dtype, seed, i);
   }

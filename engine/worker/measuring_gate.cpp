@@ -16,6 +16,41 @@ namespace {
 // A default that hangs is found on the first small problem, not after the minutes of a large one.
 constexpr double kSmallProblemSeconds = 30.0;
 
+/// Whether such inputs may show more where several blocks, or several rounds of a loop, have each their own. A host has time for those
+/// that show most.
+bool depends_on_size(InputProfile profile, bool is_fast) {
+  switch (profile) {
+    case InputProfile::kMixed:
+    case InputProfile::kEqual:
+    case InputProfile::kOtherScalars:
+      return true;
+    case InputProfile::kLarge:
+    case InputProfile::kZero:
+    case InputProfile::kFew:
+    case InputProfile::kOrdered:
+    case InputProfile::kNegative:
+      return is_fast;
+    default:
+      return false;
+  }
+}
+
+/// Of the regular problems the last that are not small for what they are: long on one axis, or nearly whole tiles.
+std::vector<Problem> larger_problems(const KernelSpec& spec, const Problem& problem, bool is_fast) {
+  constexpr std::int64_t kElements = 1 << 16, kHostElements = 1 << 12;
+  constexpr std::size_t kMost = 3, kHostMost = 2;
+  constexpr double kMuchLess = 8.0;  // times fewer elements
+  const std::int64_t elements = is_fast ? kElements : kHostElements;
+  const std::vector<Problem> regular = regular_problems(spec, problem, elements);
+  std::vector<Problem> larger;
+  for (auto one = regular.rbegin(); one != regular.rend() && larger.size() < (is_fast ? kMost : kHostMost); ++one) {
+    if (largest_argument(spec, *one) * kMuchLess >= static_cast<double>(elements)) {
+      larger.push_back(*one);
+    }
+  }
+  return larger;
+}
+
 }  // namespace
 
 Result<void> MeasuringWorker::add_small_problems() {
@@ -24,10 +59,15 @@ Result<void> MeasuringWorker::add_small_problems() {
   // What the author wants tried comes beside those; of many, and of larger ones, the rest is for what could win.
   constexpr std::size_t kMostGiven = 8;
   constexpr std::int64_t kLargestGiven = 1 << 24, kLargestHostGiven = 1 << 20;
-  std::vector<Problem> always = ragged_problems(spec_, problem_, kLimitElements);
+  const std::vector<Problem> always = ragged_problems(spec_, problem_, kLimitElements);
+  for (const Problem& problem : always) {
+    HONE_ASSIGN(auto bench, Bench::create(*device_, spec_, problem, reference_, InputProfile::kUsual, settings_.max_error));
+    ragged_.push_back({.problem = problem, .bench = std::move(bench)});
+  }
   const std::int64_t largest_given = device_->info().compile_overlaps ? kLargestGiven : kLargestHostGiven;
   for (Problem& given : given_problems(spec_, problem_, largest_given)) {
-    const bool is_small = largest_argument(spec_, given) <= static_cast<double>(kLimitElements) && ragged_.size() < kMostGiven;
+    const bool is_small =
+        largest_argument(spec_, given) <= static_cast<double>(kLimitElements) && ragged_.size() < always.size() + kMostGiven;
     if (std::ranges::find(always, given) != always.end()) {
       continue;
     }
@@ -38,27 +78,28 @@ Result<void> MeasuringWorker::add_small_problems() {
     HONE_ASSIGN(auto bench, Bench::create(*device_, spec_, given, reference_, InputProfile::kUsual, settings_.max_error));
     ragged_.push_back({.problem = std::move(given), .bench = std::move(bench)});
   }
-  for (Problem& problem : always) {
-    HONE_ASSIGN(auto bench, Bench::create(*device_, spec_, problem, reference_, InputProfile::kUsual, settings_.max_error));
-    ragged_.push_back({.problem = std::move(problem), .bench = std::move(bench)});
-  }
   const std::int64_t regular_elements = device_->info().compile_overlaps ? kLimitElements : kHostElements;
   for (Problem& problem : regular_problems(spec_, problem_, regular_elements)) {
     regular_.push_back({.problem = std::move(problem)});
   }
+  const std::vector<Problem> larger = larger_problems(spec_, problem_, device_->info().compile_overlaps);
   for (const InputProfile profile : provoking_profiles()) {
     // A bound is about the problem's own inputs: cheaper arithmetic has less range, and shows where sums cancel.
     const bool of_other_magnitude = profile == InputProfile::kMixed || profile == InputProfile::kLarge || profile == InputProfile::kTiny ||
                                     profile == InputProfile::kGreatScalars || profile == InputProfile::kOrdered;
-    if (dropped_.contains(profile) || !differs(profile, spec_) || (settings_.max_error > 0.0 && of_other_magnitude)) {
+    if (!differs(profile, spec_) || (settings_.max_error > 0.0 && of_other_magnitude)) {
       continue;
     }
-    // Ragged problems first; a configuration that cannot do those is tried on a regular one, and one that can do no small problem on the
-    // problem itself: but for scalars, which may be its size, and not where people gave its inputs.
+    // The first ragged problem that a configuration can do, else the first regular one; beside it larger ones, where loops go round and
+    // blocks are many; and what can do no small problem is tried on the problem itself: but for scalars, which may be its size, and not
+    // where people gave its inputs.
     for (const std::vector<Small>* const problems : {&ragged_, &regular_}) {
       for (const Small& small : *problems) {
         provoking_.push_back({.problem = small.problem, .profile = profile});
       }
+    }
+    for (const Problem& problem : depends_on_size(profile, device_->info().compile_overlaps) ? larger : std::vector<Problem>()) {
+      provoking_.push_back({.problem = problem, .profile = profile, .is_larger = true});
     }
     const bool is_of_scalars =
         profile == InputProfile::kOtherScalars || profile == InputProfile::kGreatScalars || profile == InputProfile::kOtherSigns;
@@ -149,42 +190,65 @@ bool MeasuringWorker::deepen(const Compiled& compiled, const Configuration& conf
   for (Small& regular : regular_) {
     right = right && check_small(regular, compiled, configuration, runs, reply).value_or(true);
   }
-  for (const InputProfile profile : provoking_profiles()) {
-    right = right && (dropped_.contains(profile) || provoke(profile, compiled, configuration, reply));
+  for (const Provocation& one : provocations()) {
+    right = right && (dropped_.contains(one) || provoke(one, compiled, configuration, reply));
   }
   reply.trial.seconds.validate += watch.seconds();
   return right;
 }
 
-bool MeasuringWorker::provoke(InputProfile profile, const Compiled& compiled, const Configuration& configuration, TrialReply& reply) {
-  const double max_error = reply.trial.max_error;
+std::vector<MeasuringWorker::Provocation> MeasuringWorker::provocations() {
+  std::vector<Provocation> all;
+  for (const InputProfile profile : provoking_profiles()) {
+    all.push_back({profile, false});
+    all.push_back({profile, true});
+  }
+  return all;
+}
+
+std::string MeasuringWorker::name_of(const Provocation& provocation) {
+  return fmt::format("{}{}", name(provocation.profile), provocation.is_larger ? ", larger" : "");
+}
+
+std::optional<bool> MeasuringWorker::check_provoked(const Provocation& provocation, const Compiled& compiled,
+                                                    const Configuration& configuration, TrialReply& reply) {
+  bool is_tried = false;
   for (Small& small : provoking_) {
-    const std::optional<bool> right =
-        small.profile == profile ? check_small(small, compiled, configuration, Runs::kOne, reply) : std::nullopt;
-    if (!right) {
+    if (small.profile != provocation.profile || small.is_larger != provocation.is_larger || (is_tried && !small.is_larger)) {
       continue;
     }
-    if (*right && is_default_) {
-      held_.insert(profile);
+    const std::optional<bool> right = check_small(small, compiled, configuration, Runs::kOne, reply);
+    if (right && !*right) {
+      return false;
     }
-    if (*right || !default_is_wrong(profile, reply)) {
-      return *right;
-    }
-    // Its author knows of inputs that it never gets. The others of the file are not held to more, and the report says so.
-    dropped_.insert(profile);
-    reply.notes.push_back(
-        fmt::format("the default configuration is wrong for such inputs, so no other is held to them: {}", reply.trial.detail));
-    reply.trial.outcome = Outcome::kOk;
-    reply.trial.detail.clear();
-    reply.trial.max_error = max_error;  // of the inputs that it is held to
-    return true;
+    is_tried = is_tried || right;
   }
+  return is_tried ? std::optional(true) : std::nullopt;
+}
+
+bool MeasuringWorker::provoke(const Provocation& provocation, const Compiled& compiled, const Configuration& configuration,
+                              TrialReply& reply) {
+  const double max_error = reply.trial.max_error;
+  const std::optional<bool> right = check_provoked(provocation, compiled, configuration, reply);
+  if (right == true && is_default_) {
+    held_.insert(provocation);
+  }
+  if (right.value_or(true) || !default_is_wrong(provocation, reply)) {
+    return right.value_or(true);
+  }
+  // Its author knows of inputs that it never gets. The others of the file are not held to more, and the report says so.
+  dropped_.insert(provocation);
+  reply.notes.push_back(
+      fmt::format("the default configuration is wrong for such inputs, so no other is held to them: {}", reply.trial.detail));
+  reply.trial.outcome = Outcome::kOk;
+  reply.trial.detail.clear();
+  reply.trial.max_error = max_error;  // of the inputs that it is held to
   return true;
 }
 
-bool MeasuringWorker::default_is_wrong(InputProfile profile, TrialReply& reply) {
+bool MeasuringWorker::default_is_wrong(const Provocation& provocation, TrialReply& reply) {
   // A kernel that is held against another one's reference is held to whatever inputs that one has an answer for.
-  if (reply.fatal || spec_.judge != nullptr || held_.contains(profile)) {
+  if (reply.fatal || spec_.judge != nullptr || held_.contains(provocation)) {
     return false;
   }
   if (is_default_) {
@@ -194,21 +258,13 @@ bool MeasuringWorker::default_is_wrong(InputProfile profile, TrialReply& reply) 
     reply.asks_default = true;
     return false;
   }
-  for (Small& small : provoking_) {
-    TrialReply of_default;
-    const std::optional<bool> right = small.profile == profile
-                                          ? check_small(small, *default_, default_configuration(spec_.parameters), Runs::kOne, of_default)
-                                          : std::nullopt;
-    if (!right) {
-      continue;
-    }
-    reply.fatal = of_default.fatal;
-    if (*right) {
-      held_.insert(profile);
-    }
-    return !*right && !reply.fatal;
+  TrialReply of_default;
+  const std::optional<bool> right = check_provoked(provocation, *default_, default_configuration(spec_.parameters), of_default);
+  reply.fatal = of_default.fatal;
+  if (right == true) {
+    held_.insert(provocation);
   }
-  return false;
+  return right == false && !reply.fatal;
 }
 
 bool MeasuringWorker::repeat(const Configuration& configuration, const LoadedKernel& kernel, int launches, double seconds,

@@ -37,15 +37,15 @@ Result<std::unique_ptr<MeasuringWorker>> MeasuringWorker::create(WorkerChannel& 
   }
   // A driver, or a plugin, may start threads when it likes.
   worker->watches_threads_ = !info.compile_overlaps && plugin.file().empty();
-  const auto profiles = [&](const char* key) {
+  const auto named_by = [&](const char* key) {
     const std::vector<std::string> names = setup.value(key, std::vector<std::string>());
-    std::set<InputProfile> named;
-    std::ranges::copy_if(provoking_profiles(), std::inserter(named, named.end()),
-                         [&](InputProfile profile) { return std::ranges::count(names, name(profile)) > 0; });
+    std::set<Provocation> named;
+    std::ranges::copy_if(provocations(), std::inserter(named, named.end()),
+                         [&](const Provocation& one) { return std::ranges::count(names, name_of(one)) > 0; });
     return named;
   };
-  worker->dropped_ = profiles("dropped");
-  worker->held_ = profiles("held");
+  worker->dropped_ = named_by("dropped");
+  worker->held_ = named_by("held");
   if (open != nullptr) {
     worker->device_ = std::move(open);
     return worker;
@@ -118,10 +118,10 @@ Message MeasuringWorker::trial(const Message& request) {
   message["fatal"] = reply.fatal;
   message["blameless"] = reply.blameless;
   message["asks_default"] = reply.asks_default;
-  for (const auto& [key, profiles] : {std::pair("dropped", &dropped_), std::pair("held", &held_)}) {
+  for (const auto& [key, provocations] : {std::pair("dropped", &dropped_), std::pair("held", &held_)}) {
     message[key] = Message::array();
-    for (const InputProfile profile : *profiles) {
-      message[key].push_back(name(profile));
+    for (const Provocation& one : *provocations) {
+      message[key].push_back(name_of(one));
     }
   }
   message["notes"] = reply.notes;

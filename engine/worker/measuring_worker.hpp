@@ -1,6 +1,7 @@
 #pragma once
 // A worker's trials: load, validate, time. What it calls can crash, hang or scribble over memory.
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -52,8 +53,19 @@ class MeasuringWorker {
     InputProfile profile = InputProfile::kUsual;
     std::unique_ptr<Bench> bench = nullptr;  ///< made when it is first needed
     bool applies = true;                     ///< until the reference turns out to have no answer to it
+    bool is_larger = false;                  ///< of inputs that provoke: tried beside the first problem that is
     bool is_whole = false;                   ///< not small: the problem itself
   };
+
+  /// Inputs that provoke, on the first small problem that a configuration can do, or on larger ones beside that.
+  struct Provocation {
+    InputProfile profile = InputProfile::kUsual;
+    bool is_larger = false;
+    friend auto operator<=>(const Provocation&, const Provocation&) = default;
+  };
+  static std::vector<Provocation> provocations();
+  /// As it is called between processes.
+  static std::string name_of(const Provocation& provocation);
 
   [[nodiscard]] Configuration configuration_from(const wire::Message& message) const;
   std::unique_ptr<LoadedKernel> load_for(const Problem& problem, const Compiled& compiled, const Configuration& configuration,
@@ -72,10 +84,13 @@ class MeasuringWorker {
   std::optional<bool> check_small(Small& small, const Compiled& compiled, const Configuration& configuration, Runs runs, TrialReply& reply);
   /// The rest of the gate, for what could win: regular shapes, inputs that provoke.
   bool deepen(const Compiled& compiled, const Configuration& configuration, Runs runs, TrialReply& reply);
-  bool provoke(InputProfile profile, const Compiled& compiled, const Configuration& configuration, TrialReply& reply);
+  bool provoke(const Provocation& provocation, const Compiled& compiled, const Configuration& configuration, TrialReply& reply);
+  /// Nothing where it can do no such problem.
+  std::optional<bool> check_provoked(const Provocation& provocation, const Compiled& compiled, const Configuration& configuration,
+                                     TrialReply& reply);
   /// Whether the kernel's own default is wrong for such inputs, as the trial at hand is: finds out where its code is there, else asks for
   /// it.
-  bool default_is_wrong(InputProfile profile, TrialReply& reply);
+  bool default_is_wrong(const Provocation& provocation, TrialReply& reply);
   /// Many launches, each looked at.
   bool repeat(const Configuration& configuration, const LoadedKernel& kernel, int launches, double seconds, TrialReply& reply);
 
@@ -120,9 +135,9 @@ class MeasuringWorker {
   std::unique_ptr<Bench> bench_;
   std::vector<Small> ragged_;            ///< what every configuration is held against
   std::vector<Small> regular_;           ///< what only those are that could win
-  std::vector<Small> provoking_;         ///< of each kind of inputs the problems to try it on, the first that applies
-  std::set<InputProfile> dropped_;       ///< kinds of inputs that this kernel's own default is wrong for,
-  std::set<InputProfile> held_;          ///< and those that it is right for
+  std::vector<Small> provoking_;         ///< of each kind of inputs the problems to try it on
+  std::set<Provocation> dropped_;        ///< what this kernel's own default is wrong for,
+  std::set<Provocation> held_;           ///< and what it is right for
   std::optional<Compiled> default_;      ///< its code, once a request had it
   std::optional<ProcessState> process_;  ///< before any candidate
   bool watches_threads_ = false;
