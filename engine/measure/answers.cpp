@@ -49,7 +49,9 @@ std::size_t Bench::Impl::most_known_bytes() const {
 /// The answer for the fields that count, if it is known. Not if something wrote over it.
 Result<bool> Bench::Impl::recall() {
   if (const auto last = std::ranges::find(known_, answer_of_, &KnownAnswer::fields); last != known_.end()) {
-    last->slack = std::max(last->slack, slack_);
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      last->slack[i] = std::max(last->slack[i], slots_[i].slack);
+    }
   }
   const auto known = std::ranges::find(known_, fields_, &KnownAnswer::fields);
   if (answer_fields_.empty() || known == known_.end()) {
@@ -69,10 +71,10 @@ Result<bool> Bench::Impl::recall() {
     return false;
   }
   own_ = known->own;
-  slack_ = known->slack;
   answer_of_ = fields_;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     slots_[i].rms = known->rms[i];
+    slots_[i].slack = known->slack[i];
     slots_[i].sensitivity.clear();
   }
   return true;
@@ -84,7 +86,7 @@ Result<void> Bench::Impl::remember() {
     return {};
   }
   std::erase_if(known_, [this](const KnownAnswer& known) { return known.fields == fields_; });
-  KnownAnswer made{.fields = fields_, .copies = {}, .own = own_, .rms = {}, .slack = slack_};
+  KnownAnswer made{.fields = fields_, .copies = {}, .own = own_, .rms = {}, .slack = {}};
   std::size_t all = 0;
   for (const Frozen& own : own_) {
     made.bytes += own.region.address == own.slot->original ? 0 : own.region.bytes;
@@ -100,6 +102,7 @@ Result<void> Bench::Impl::remember() {
   }
   for (const Slot& slot : slots_) {
     made.rms.push_back(slot.rms);
+    made.slack.push_back(slot.slack);
   }
   for (const Frozen& own : own_) {
     if (own.region.address == own.slot->original) {

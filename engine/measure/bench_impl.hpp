@@ -27,13 +27,14 @@ struct Bench::Impl {
     DType element = DType::kF32;
     std::size_t count = 0;  ///< elements; of a workspace: for the current configuration
     Tolerance tolerance;
-    std::byte* original = nullptr;                 ///< kInOut: the copy that restores it
-    double* expected = nullptr;                    ///< kOut, kInOut: the reference's answer
-    std::byte* exact = nullptr;                    ///< the answer as 64-bit integers, if the reference writes them
-    double rms = 0.0;                              ///< root mean square of the answer
-    std::optional<measure::FillPlan> fill{};       ///< of an input that its mark describes
-    double fraction = 1.0;                         ///< of an output: the share that must be correct
-    std::size_t group = 0;                         ///< of a set output: see Bound
+    std::byte* original = nullptr;            ///< kInOut: the copy that restores it
+    double* expected = nullptr;               ///< kOut, kInOut: the reference's answer
+    std::byte* exact = nullptr;               ///< the answer as 64-bit integers, if the reference writes them
+    double rms = 0.0;                         ///< root mean square of the answer
+    double slack = 1.0;                       ///< largest error of correct results, in units of the tolerance: it may be ill-conditioned
+    std::optional<measure::FillPlan> fill{};  ///< of an input that its mark describes
+    double fraction = 1.0;                    ///< of an output: the share that must be correct
+    std::size_t group = 0;                    ///< of a set output: see Bound
     bool is_accepted = false, has_answer = false;  ///< of an output: judged by an ACCEPT function; has a reference answer
     std::vector<double> sensitivity;               ///< of each element of the answer (conditioning.cpp); on demand
     alignas(8) std::array<std::byte, 8> scalar{};
@@ -157,8 +158,7 @@ struct Bench::Impl {
     std::vector<Value> fields;
     std::vector<std::unique_ptr<Buffer>> copies;  ///< of the reference's output, in the order of own_
     std::vector<Frozen> own;
-    std::vector<double> rms;  ///< by slot
-    double slack = 1.0;
+    std::vector<double> rms, slack;  ///< by slot
     std::size_t bytes = 0;
   };
   void find_answer_fields();
@@ -201,7 +201,7 @@ struct Bench::Impl {
   Result<Verdict> behind_late_writers(const LoadedKernel& kernel, double& max_error);
   Result<void> write_late(std::size_t place);
   Result<Verdict> compare_outputs(const Run& which, double& max_error);
-  Result<Comparison> compare_slot(const Slot& slot, const void* address);
+  Result<Comparison> compare_slot(Slot& slot, const void* address);
   Result<Comparison> compare_exact(const Slot& slot, const void* address);
   Result<Verdict> compare_runs(const std::vector<std::uint64_t>& first, const Run& second, double& max_error);
   Result<Verdict> describe(const Slot& slot, const Comparison& comparison, const Run& which);
@@ -223,6 +223,8 @@ struct Bench::Impl {
   Result<void> measure_sensitivity();
   Result<void> add_perturbed_answer(std::uint64_t draw, double step, const std::vector<std::vector<double>>& answers);
   [[nodiscard]] double perturbation_step() const;
+  /// What an output may be off by where zero is due everywhere, whatever the inputs: there is no magnitude but theirs.
+  [[nodiscard]] double where_zero_is_due(const Slot& slot) const;
 
   // timing.cpp
   /// One configuration, ready to be sampled: call by call, or as a graph of calls.
@@ -326,7 +328,6 @@ struct Bench::Impl {
   };
   std::optional<Variation> variation_;
   double largest_input_rms_ = 0.0;  ///< measured with the answers' sensitivity
-  double slack_ = 1.0;              ///< largest error of correct results in units of the tolerance, for ill-conditioned answers
   std::uint64_t timings_ = 0;       ///< so far: each overwrites other elements
   std::vector<CallSet> call_sets_;  ///< created for the first graph
   measure::GuardedArena call_arena_, call_workspaces_;

@@ -19,6 +19,7 @@ namespace hone {
 namespace {
 
 constexpr double kZeroIsDue = 8.0;
+constexpr double kRounding = 4e-15;  // of the inputs, in one step of a sum: what a reference in double leaves where zero is due
 /// Inputs that provoke are not held against rounding, but against numbers that are nonsense.
 constexpr double kProvokedMargin = 4.0;
 
@@ -36,13 +37,20 @@ double rms_of(DType dtype, std::span<const std::byte> elements) {
 
 /// The relative size of the changes: a step of the coarsest input, since others cannot be changed by less.
 double Bench::Impl::perturbation_step() const {
-  double step = epsilon(DType::kF32);
+  double step = measure::kFinestStep;
   for (const Slot& slot : slots_) {
     if (slot.is(Direction::kIn) || slot.is(Direction::kInOut)) {
       step = std::max(step, epsilon(slot.element));
     }
   }
   return step;
+}
+
+double Bench::Impl::where_zero_is_due(const Slot& slot) const {
+  const Result<Value> length = spec_.cost.sum_length.evaluate(bindings(problem_));
+  const double walk = std::sqrt(length ? std::max(1.0, length->real()) : 1.0);
+  const bool is_due = !is_integer(slot.element) && slot.rms <= kRounding * walk * largest_input_rms_;
+  return is_due ? kZeroIsDue * epsilon(DType::kF32) * walk * std::max(1.0, largest_input_rms_) : 0.0;
 }
 
 /// For all outputs, by the reference on changed inputs; what the device holds afterwards is what it held before.
@@ -90,7 +98,9 @@ Result<void> Bench::Impl::add_perturbed_answer(std::uint64_t draw, double step, 
     }
     inputs[i].resize(slot.bytes());
     HONE_TRY(device_.download(inputs[i], input));
-    largest_input_rms_ = std::max(largest_input_rms_, rms_of(slot.element, inputs[i]));
+    if (!is_integer(slot.element)) {  // others are indices, counts and keys: no magnitudes
+      largest_input_rms_ = std::max(largest_input_rms_, rms_of(slot.element, inputs[i]));
+    }
     std::vector<std::byte> changed = inputs[i];
     measure::perturb(slot.element, changed, step, random_bits(draw, i));
     HONE_TRY(device_.upload(input, changed));
@@ -121,11 +131,9 @@ Result<Comparison> Bench::Impl::compare_conditioned(const Slot& slot, const void
   HONE_ASSIGN(const Value length, spec_.cost.sum_length.evaluate(bindings(problem_)));
   const double per_change = measure::rounding_per_change(slot.element, perturbation_step(), length.real());
   const double margin = profile_ == InputProfile::kUsual ? 1.0 : kProvokedMargin;
-  // Where zero is due everywhere, whatever the inputs, there is no magnitude but theirs.
-  const double zero_is_due = slot.rms == 0.0 ? kZeroIsDue * epsilon(DType::kF32) : 0.0;
   // A term that cancels on the way, as in 1 + erf(x), leaves rounding of the inputs' size where next to nothing is due.
   const double provoked = profile_ == InputProfile::kUsual ? 0.0 : epsilon(DType::kF32) * largest_input_rms_;
-  const double floor = slot.tolerance.absolute_rms * slot.rms + slot.tolerance.absolute + zero_is_due + provoked;
+  const double floor = slot.tolerance.absolute_rms * slot.rms + slot.tolerance.absolute + where_zero_is_due(slot) + provoked;
   std::vector<std::byte> actual(slot.bytes());
   std::vector<double> expected(slot.count);
   HONE_TRY(device_.download(actual, address));

@@ -50,7 +50,7 @@ std::vector<double> sorted_units(std::size_t count, std::uint64_t seed) {
 class Draw {
  public:
   Draw(const FillPlan& plan, InputProfile profile, DType element, std::size_t count, std::uint64_t seed)
-      : plan_(plan), profile_(profile), integer_(is_integer(element)), count_(count), seed_(seed) {
+      : plan_(plan), profile_(profile), element_(element), integer_(is_integer(element)), count_(count), seed_(seed) {
     const bool is_signed = range_of(element).least < 0.0;
     low_ = plan.ranged ? plan.low : !integer_ ? -1.0 : is_signed ? -128.0 : 0.0;
     below_ = plan.ranged ? plan.below : !integer_ ? 1.0 : is_signed ? 128.0 : element == DType::kBool ? 2.0 : 256.0;
@@ -69,9 +69,9 @@ class Draw {
     if (in_order && plan_.zeros == 0.0 && !plan_.normal && !provokes()) {
       return ascending();
     }
-    std::vector<double> drawn(count_);
+    std::vector<double> drawn = !plan_.ranged && !plan_.normal && !integer_ ? as_unmarked() : provoked();
     for (std::size_t i = 0; i < count_; ++i) {
-      drawn[i] = unit(seed_ ^ 0x7a65726f, i) < plan_.zeros ? 0.0 : provoked(i);
+      drawn[i] = unit(seed_ ^ 0x7a65726f, i) < plan_.zeros ? 0.0 : drawn[i];
     }
     if (in_order) {
       std::ranges::sort(drawn);
@@ -118,6 +118,25 @@ class Draw {
     }
   }
 
+  [[nodiscard]] std::vector<double> provoked() const {
+    std::vector<double> drawn(count_);
+    for (std::size_t i = 0; i < count_; ++i) {
+      drawn[i] = provoked(i);
+    }
+    return drawn;
+  }
+
+  /// Of any magnitude that inputs without a mark have.
+  [[nodiscard]] std::vector<double> as_unmarked() const {
+    const std::vector<std::byte> encoded = draw(profile_, element_, count_, seed_);
+    const std::size_t width = size_of(element_);
+    std::vector<double> drawn(count_);
+    for (std::size_t i = 0; i < count_; ++i) {
+      drawn[i] = decode(element_, encoded.data() + i * width);
+    }
+    return drawn;
+  }
+
   [[nodiscard]] std::vector<double> ascending() const {
     std::vector<double> drawn = sorted_units(count_, seed_);
     std::ranges::transform(drawn, drawn.begin(), [this](double unit) { return placed(unit); });
@@ -145,6 +164,7 @@ class Draw {
 
   const FillPlan& plan_;
   InputProfile profile_;
+  DType element_;
   bool integer_;
   std::size_t count_;
   std::uint64_t seed_;

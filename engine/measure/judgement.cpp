@@ -113,7 +113,7 @@ void Bench::Impl::forgive(const Slot& slot, Comparison& comparison) {
 /// Those outputs that nothing is known of element by element, at these addresses, by slot.
 Result<Bench::Impl::Verdict> Bench::Impl::compare_unwatched(const std::vector<void*>& addresses) {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
-    const Slot& slot = slots_[i];
+    Slot& slot = slots_[i];
     if (!slot.is_output() || slot.is_watched() || slot.is_accepted) {
       continue;
     }

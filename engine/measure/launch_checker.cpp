@@ -314,7 +314,7 @@ Result<std::vector<LaunchChecker::Output>> LaunchChecker::outputs() {
 
 /// What rounding may do to these very results, as validation measures it (conditioning.cpp), with the default in the reference's place.
 Result<void> LaunchChecker::measure_slack(std::vector<Output>& outputs) {
-  double step = epsilon(DType::kF32);
+  double step = measure::kFinestStep;
   std::vector<std::vector<std::byte>> inputs(layout_.copies.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Copies& copies = layout_.copies[i];

@@ -105,12 +105,12 @@ Result<void> Bench::Impl::compute_answer(std::uint64_t seed) {
     return {};
   }
   answer_seed_.reset();
-  slack_ = 1.0;
   own_.clear();
   HONE_TRY(launch_reference());
   HONE_ASSIGN(const auto harm, damage(frozen()));
   for (Slot& slot : slots_) {
     slot.sensitivity.clear();
+    slot.slack = 1.0;
     if (slot.has_answer) {
       HONE_TRY(check_expected(slot));
     }

@@ -63,18 +63,20 @@ std::vector<Preparation> Bench::Impl::preparations(const std::vector<std::size_t
 /// The outputs among the arguments at `addresses`. What a run does to a right result beside the tolerance (sums in any order) is well
 /// within twice what was seen of right ones.
 std::vector<Watch> Bench::Impl::watches(const std::vector<void*>& addresses) const {
-  const double slack = 2.0 * slack_;
+  constexpr double kTwice = 2.0;
   std::vector<Watch> made;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
+    const double slack = kTwice * slot.slack;
     if (slot.is_watched()) {
-      made.push_back({.address = addresses[i],
-                      .element = slot.element,
-                      .expected = slot.expected,
-                      .count = slot.count,
-                      .relative = slack * slot.tolerance.relative,
-                      .absolute = slack * (slot.tolerance.absolute_rms * slot.rms + slot.tolerance.absolute),
-                      .spoiled = slot.is(Direction::kOut) && !slot.argument->zeroed});
+      made.push_back(
+          {.address = addresses[i],
+           .element = slot.element,
+           .expected = slot.expected,
+           .count = slot.count,
+           .relative = slack * slot.tolerance.relative,
+           .absolute = slack * (slot.tolerance.absolute_rms * slot.rms + slot.tolerance.absolute) + kTwice * where_zero_is_due(slot),
+           .spoiled = slot.is(Direction::kOut) && !slot.argument->zeroed});
     }
   }
   return made;
