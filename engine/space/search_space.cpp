@@ -58,6 +58,7 @@ struct Level {
 
 /// How many draws a space that is not exact is worth before another way is tried, and how far `next_valid` looks.
 constexpr int kDraws = 1 << 13;
+constexpr int kMostDraws = 1 << 18;  // of all that are asked for at once: where hardly anything is valid, fewer are had
 constexpr std::size_t kMostRepeats = 64;
 constexpr std::size_t kNextValidSteps = std::size_t{1} << 14;
 
@@ -304,17 +305,21 @@ std::optional<Count> SearchSpace::index(const Configuration& configuration) cons
 }
 
 Count SearchSpace::sample(std::mt19937_64& random) const {
-  if (exact()) {
-    return uniform(random, size());
-  }
+  int left = kMostDraws;
+  return exact() ? uniform(random, size()) : sample(random, left);
+}
+
+Count SearchSpace::sample(std::mt19937_64& random, int& left) const {
   Digits digits(parameters().size());
   for (int draw = 0; draw < kDraws; ++draw) {
+    --left;
     const Count position = uniform(random, size());
     impl_->at(position, digits);
     if (impl_->valid(digits)) {
       return position;
     }
   }
+  left -= kDraws;  // it looks at many, too
   return next_valid(uniform(random, size()));
 }
 
@@ -322,8 +327,9 @@ std::vector<Count> SearchSpace::sample(std::mt19937_64& random, std::size_t n) c
   if (!exact()) {
     std::unordered_set<Count, plugin::PositionHash> chosen;
     std::vector<Count> positions;
-    for (std::size_t draw = 0; positions.size() < n && draw < 2 * n + kMostRepeats; ++draw) {
-      if (const Count drawn = sample(random); chosen.insert(drawn).second) {
+    int left = kMostDraws;
+    for (std::size_t draw = 0; positions.size() < n && draw < 2 * n + kMostRepeats && left > 0; ++draw) {
+      if (const Count drawn = sample(random, left); chosen.insert(drawn).second) {
         positions.push_back(drawn);
       }
     }

@@ -89,7 +89,8 @@ class SearchSpace {
 
   /// Uniform over the valid configurations; in a space that is not exact, only as long as one in some thousand positions is valid.
   [[nodiscard]] Count sample(std::mt19937_64& random) const;
-  /// Up to n distinct positions, uniform without replacement. Fewer where no more are found in a space that is not exact.
+  /// Up to n distinct positions, uniform without replacement. Fewer where no more are found in a space that is not exact, within the time
+  /// that some hundred thousand looks take.
   [[nodiscard]] std::vector<Count> sample(std::mt19937_64& random, std::size_t n) const;
   /// Valid neighbours, in order of position.
   [[nodiscard]] std::vector<Count> neighbours(Count i, Neighbourhood kind) const;
@@ -97,6 +98,9 @@ class SearchSpace {
  private:
   struct Impl;
   explicit SearchSpace(std::unique_ptr<Impl> impl);
+  /// Of a space that is not exact; `left`: less by the looks that it took.
+  Count sample(std::mt19937_64& random, int& left) const;
+
   std::unique_ptr<Impl> impl_;
 };
 

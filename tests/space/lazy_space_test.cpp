@@ -71,6 +71,19 @@ TEST_CASE("Samples of a space that is not exact are uniform over what is valid")
   CHECK(static_cast<double>(low) / kSamples == doctest::Approx(0.5).epsilon(0.1));
 }
 
+TEST_CASE("Where hardly anything is valid, a sample is what some hundred thousand looks find") {
+  const std::string rare = kOpaque.substr(0, kOpaque.find(" % ")) + " % 1009 == 150";
+  const SearchSpace space = SearchSpace::build(eight(), conditions(eight(), {rare}), {}).value();
+  REQUIRE_FALSE(space.exact());
+  std::mt19937_64 random(3);
+  const std::vector<Count> sample = space.sample(random, 4096);
+  CHECK(sample.size() > 50);
+  CHECK(sample.size() < 1000);
+  for (const Count position : sample) {
+    CHECK(space.index(space.at(position)) == position);
+  }
+}
+
 TEST_CASE("A contradiction beside what defeats sharing is found") {
   const auto space = SearchSpace::build(eight(), conditions(eight(), {kOpaque, "a + b > 40"}), {});
   REQUIRE_FALSE(space.ok());
