@@ -179,6 +179,26 @@ std::string state_text(const Readings& state) {
                      (state.throttle_reasons & kPowerCap) != 0 ? ", at its power limit" : "");
 }
 
+/// In which session the winner is, and what became of it as the record of its problem; `kept` says that it is the record.
+std::string standing_text(const TuneRequest& request, const TuneReport& report, const std::filesystem::path& store, std::string_view kept) {
+  constexpr std::string_view kNoted = "the winner did not become the record: ";  // how a session that has ended says it
+  const std::string session = fmt::format("in {} as session {}\n", store_name(store), report.session);
+  if (!report.not_kept.empty()) {
+    return session + fmt::format("record   none: {}\n", report.not_kept);
+  }
+  const auto noted = std::ranges::find_if(report.notes, [&](const std::string& note) { return note.starts_with(kNoted); });
+  if (noted != report.notes.end()) {
+    return session + fmt::format("record   not the winner: {}\n", noted->substr(kNoted.size()));
+  }
+  if (!report.faster_record) {
+    return fmt::format("{} in {} (session {})\n", kept, store_name(store), report.session);
+  }
+  const Record& record = *report.faster_record;
+  return session + fmt::format("record   remains that of session {}, which is not clearly slower: {}, {}\n", record.session,
+                               reached_text(request.measure.objective, record.measurement),
+                               text(request.spec.parameters, record.configuration));
+}
+
 /// What became of the winner.
 std::string kept_text(const TuneRequest& request, const TuneReport& report, const std::filesystem::path& store) {
   if (!report.best) {
@@ -186,22 +206,12 @@ std::string kept_text(const TuneRequest& request, const TuneReport& report, cons
                                         : fmt::format("no configuration was correct; the first failure: {}\n", report.first_failure);
   }
   const std::string reached = rate_text(rates(request.spec, request.problem, report.best->measurement.median_us));
-  std::string lines = reached.empty() ? "" : fmt::format("rate     {}\n", reached);
+  const std::string lines = reached.empty() ? "" : fmt::format("rate     {}\n", reached);
   // Of what is not known how far it is ahead of the default there is no number.
   const std::string gain = report.speedup > 0.0
                                ? fmt::format("{}  {:.2f}x, ", request.measure.objective.is_time() ? "speedup" : "gain   ", report.speedup)
                                : std::string("result   ");
-  if (!report.not_kept.empty()) {
-    return lines + fmt::format("{}in {} as session {}\nrecord   none: {}\n", gain, store_name(store), report.session, report.not_kept);
-  }
-  if (!report.faster_record) {
-    return lines + fmt::format("{}stored in {} (session {})\n", gain, store_name(store), report.session);
-  }
-  const Record& record = *report.faster_record;
-  lines += fmt::format("{}in {} as session {}\n", gain, store_name(store), report.session);
-  return lines + fmt::format("record   remains that of session {}, which is not clearly slower: {}, {}\n", record.session,
-                             reached_text(request.measure.objective, record.measurement),
-                             text(request.spec.parameters, record.configuration));
+  return lines + gain + standing_text(request, report, store, "stored");
 }
 
 std::string report_text(const TuneRequest& request, const TuneReport& report, const std::string& fixed,
@@ -396,8 +406,11 @@ std::string operation_text(const OperationRequest& request, const OperationRepor
   const KernelReport& winner = report.kernels[*report.winner];
   const std::string reached = rate_text(rates(*winner.spec, request.problem, *winner.best_us));
   lines += reached.empty() ? "" : fmt::format("rate     {}\n", reached);
-  return lines + fmt::format("speedup  {:.2f}x the default of {}; {} is kept in {} (session {})\n", report.speedup,
-                             first_legal(report).spec->name, winner.spec->name, store_name(store), winner.tuned->session);
+  const std::string gain = report.speedup > 0.0
+                               ? fmt::format("speedup  {:.2f}x the default of {}; ", report.speedup, first_legal(report).spec->name)
+                               : std::string("result   ");
+  const TuneRequest own = request_of(request, winner);
+  return lines + fmt::format("{}{} {}", gain, winner.spec->name, standing_text(own, *winner.tuned, store, "is kept"));
 }
 
 Result<Output> tune_operation(const cxxopts::ParseResult& arguments, OperationSubject& subject, Telemetry& telemetry) {

@@ -74,10 +74,19 @@ Result<VerifyRequest> make_verify_request(const cxxopts::ParseResult& arguments)
   return request;
 }
 
+/// A misspelt name must not pass for a kernel whose records are all right. A kernel that is there may have no record yet.
+Result<void> check_is_there(const VerifyRequest& request, const std::vector<SessionInfo>& sessions) {
+  const std::string& kernel = request.kernel;
+  const bool is_there = kernel.empty() || library_named(kernel) != nullptr ||
+                        std::ranges::find(request.specs, kernel, &KernelSpec::name) != request.specs.end() ||
+                        std::ranges::find(sessions, kernel, &SessionInfo::kernel) != sessions.end();
+  return is_there ? Result<void>()
+                  : Error{ErrorCode::kNotFound, fmt::format("there is no record of '{}' (hone records --all lists them)", kernel)};
+}
+
 /// Of kernels whose source is not known otherwise: the file in this folder that is called after the kernel, if there is one that can be
 /// read.
-Result<void> add_files_here(const cxxopts::ParseResult& arguments, Store& store, VerifyRequest& request) {
-  HONE_ASSIGN(const std::vector<SessionInfo> sessions, store.sessions());
+void add_files_here(const cxxopts::ParseResult& arguments, const std::vector<SessionInfo>& sessions, VerifyRequest& request) {
   std::set<std::string> tried;
   for (const SessionInfo& session : sessions) {
     const bool known = std::ranges::any_of(
@@ -92,7 +101,6 @@ Result<void> add_files_here(const cxxopts::ParseResult& arguments, Store& store,
       request.specs.push_back(*std::move(spec));
     }
   }
-  return {};
 }
 
 Json verified_json(const Verified& one) {
@@ -174,7 +182,9 @@ int verify(int argc, char** argv) {
     HONE_TRY(load_plugins(arguments));
     HONE_ASSIGN(VerifyRequest request, make_verify_request(arguments));
     HONE_ASSIGN(const auto readable, open_to_read(store_path(arguments)));
-    HONE_TRY(add_files_here(arguments, *readable, request));
+    HONE_ASSIGN(const std::vector<SessionInfo> sessions, readable->sessions());
+    HONE_TRY(check_is_there(request, sessions));
+    add_files_here(arguments, sessions, request);
     std::unique_ptr<Store> writable;
     if (request.update) {
       HONE_ASSIGN(writable, open_store(store_path(arguments), StoreMode::kReadWrite));

@@ -8,11 +8,21 @@
 namespace hone {
 namespace {
 
+/// Whether a text begins as a URL does. What has a slash before its :// is a path: ./a://b, /a://b.
+bool has_scheme(const std::string& text) {
+  const std::size_t end = text.find("://");
+  return end != std::string::npos && text.find('/') == end + 1;
+}
+
+bool has_known_scheme(const std::string& text) { return text.starts_with("postgres://") || text.starts_with("postgresql://"); }
+
 /// Where the user and the password of a URL end, as libpq reads it: the first @ before a slash.
 std::size_t user_end(const std::string& url, std::size_t user) {
   const std::size_t end = url.find_first_of("@/", user);
   return end != std::string::npos && url[end] == '@' ? end : std::string::npos;
 }
+
+bool has_plain_user(const std::string& url) { return url.rfind('@') == user_end(url, url.find("://") + 3); }
 
 /// Of a keyword in a URL, which libpq decodes as well.
 std::string decoded(std::string_view text) {
@@ -41,12 +51,9 @@ double heartbeat_seconds() {
   return lease_seconds() / kBeats;
 }
 
-bool is_store_server(const std::filesystem::path& store) {
-  const std::string& text = store.native();
-  return text.starts_with("postgres://") || text.starts_with("postgresql://");
-}
+bool is_store_server(const std::filesystem::path& store) { return has_scheme(store.native()); }
 
-bool is_plain_url(const std::string& url) { return url.rfind('@') == user_end(url, url.find("://") + 3); }
+bool is_plain_url(const std::string& url) { return has_known_scheme(url) && has_plain_user(url); }
 
 std::string store_name(const std::filesystem::path& store) {
   std::string name = store.native();
@@ -55,7 +62,7 @@ std::string store_name(const std::filesystem::path& store) {
   }
   const std::size_t user = name.find("://") + 3;
   // Of a URL that somebody mistyped it is not known where the password ends: rather too much is left out.
-  std::size_t end = is_plain_url(name) ? user_end(name, user) : name.rfind('@');
+  std::size_t end = has_plain_user(name) ? user_end(name, user) : name.rfind('@');
   if (end == std::string::npos) {
     end = user;
   } else if (const std::size_t colon = name.find(':', user); colon < end) {
@@ -81,6 +88,11 @@ bool may_have_store(const std::filesystem::path& store) {
 }
 
 Error needs_a_file(const std::filesystem::path& store) {
+  if (!has_known_scheme(store.native())) {
+    return {ErrorCode::kInvalidArgument, "the store " + store_name(store) +
+                                             " cannot be opened: a URL begins with postgres:// or postgresql://, and what has no :// is "
+                                             "the path of a file"};
+  }
   return {ErrorCode::kStore,
           "the store " + store_name(store) +
               " is on a server, and a launch does not wait for a network: make a file of it with hone store pull --store "

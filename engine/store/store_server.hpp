@@ -9,10 +9,12 @@
 
 namespace hone {
 
-/// Whether a store is named by a URL (postgres://, postgresql://) and not by a path.
+/// Whether a store is named by a URL (postgres://, postgresql://) and not by a path. A URL of another scheme counts, too: opening it is an
+/// error, where a path would be made into folders.
 bool is_store_server(const std::filesystem::path& store);
 
-/// Whether it is plain which part of a URL is the password: it has no @ but the one after the user, and that one before any slash.
+/// Whether a URL is a server's and it is plain which part of it is the password: it has no @ but the one after the user, and that one
+/// before any slash.
 bool is_plain_url(const std::string& url);
 
 /// The store's name for people, for logs and for the list of trusted stores: a path as it is, a URL without its passwords. Of plain URLs
@@ -27,7 +29,7 @@ double heartbeat_seconds();
 /// Whether there may be a store: that of a server is known once it is opened.
 bool may_have_store(const std::filesystem::path& store);
 
-/// What a program that launches is told of a store on a server.
+/// What a program that launches is told of a store that a URL names.
 Error needs_a_file(const std::filesystem::path& store);
 
 /// Opens the store that a URL names. Errors, kUnavailable: libpq is not there, or the server cannot be reached; kStore: as open_store.

@@ -142,6 +142,18 @@ void check(const std::string& command, Arguments arguments) {
 
 }  // namespace
 
+TEST_CASE("the tables of docs/json.md begin with their headers") {
+  std::istringstream lines(contents(HONE_SOURCE_DIR "/docs/json.md"));
+  bool is_in_table = false;
+  for (std::string line; std::getline(lines, line);) {
+    const bool begins = line.starts_with("|") && !is_in_table;
+    is_in_table = line.starts_with("|");
+    if (begins && std::getline(lines, line)) {
+      CHECK_MESSAGE(line.starts_with("| ---"), line);
+    }
+  }
+}
+
 TEST_CASE("--json prints what docs/json.md says: of the store") {
   const TemporaryDirectory directory;
   const std::string store = directory / "S.db";

@@ -230,6 +230,52 @@ TEST_CASE("a session of one kernel and one of its operation are two, and feed ea
   CHECK(of_kernel(together.json(), "narrow_matmul")["tuned"]["prior_trials"] > 0);
 }
 
+TEST_CASE("where the first kernel's default was not measured, nothing is said of how far the winner is ahead of it") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  const Ended alone = run({"tune", kOwn, "--device", "cpu", "--dtype", "f32", "--shape", kShape, "--store", store, "--budget", "2trials"});
+  REQUIRE_MESSAGE(alone.exit == 0, alone.err);
+  const Arguments once{"tune", "matmul", "--with", kOwn, "--device", "cpu", "--shape", kShape, "--store", store, "--budget", "1trials"};
+  const Ended ended = run(once);
+  REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+  CHECK(says(ended.out, "result   narrow_matmul is kept in " + store));
+  CHECK_FALSE(says(ended.out, "speedup"));
+  const Ended again = tune_matmul(store, {"--budget", "1trials", "--fresh"});
+  REQUIRE_MESSAGE(again.exit == 0, again.err);
+  CHECK(again.json()["kernel"] == "narrow_matmul");
+  CHECK(again.json()["default_us"].is_null());
+  CHECK(again.json()["speedup"] == 0.0);
+}
+
+TEST_CASE("an operation of one's own is tuned by its name, too; the file with the reference comes first") {
+  const TemporaryDirectory directory;
+  const auto made = [&](const std::string& name, bool has_reference) {
+    std::string text = kTwice;
+    text.insert(text.find("struct Problem"), "OPERATION(doubling);\n");
+    text.replace(text.find("void twice("), 10, "void " + name);
+    text.replace(text.find("twice_reference"), 15, name + "_reference");
+    const std::size_t reference = text.find("template <class T> REFERENCE");
+    if (!has_reference) {
+      text.erase(reference, text.find('\n', reference) + 1 - reference);
+    }
+    write(directory / (name + ".cu"), text);
+    return directory / (name + ".cu");
+  };
+  const std::string first = made("first", true), second = made("second", false);
+  const auto tune = [&](const Arguments& subject) {
+    Arguments arguments{"tune", "--device", "cpu", "--budget", "2trials", "--store", directory / "S.db", "--fresh", "--json"};
+    arguments.insert(arguments.begin() + 1, subject.begin(), subject.end());
+    return run(arguments);
+  };
+  for (const Arguments& subject : {Arguments{first, "--with", second}, Arguments{"doubling", "--with", first, "--with", second}}) {
+    const Ended ended = tune(subject);
+    REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+    CHECK(ended.json()["operation"] == "doubling");
+    CHECK(ended.json()["implementations"].size() == 2);
+  }
+  CHECK(says(tune({"doubling", "--with", second, "--with", first}).err, "name the file that has it first"));
+}
+
 TEST_CASE("a kernel whose default is wrong leaves the others") {
   const TemporaryDirectory directory;
   std::string text = contents(kOwn);
@@ -254,7 +300,9 @@ TEST_CASE("what an operation cannot be given is said") {
   CHECK(says(tune_matmul(store, {"--dtype", "f64"}).err, "f64"));
   CHECK(says(run({"space", "matmul"}).err, "matmul is an operation, and one of its kernels is needed here"));
   CHECK(says(run({"check", "matmul"}).err, "is an operation"));
-  CHECK(says(run({"verify", "matmul", "--store", store}).err, "is an operation"));
+  const Ended verified = run({"verify", "matmul", "--store", store});
+  CHECK(verified.exit == 2);
+  CHECK(says(verified.err, "matmul is an operation, and one of its kernels is needed here: gemv"));
   CHECK(says(run({"tune", "gemm", "--with", kOwn}).err, "gemm is one kernel of the operation matmul"));
   CHECK(says(run({"tune", "softmax", "--with", kOwn}).err, "does not say that it implements softmax"));
   const std::string other = directory / "other.cu";

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/cli/command.hpp"
+#include "tests/twice_kernel.hpp"
 
 namespace hone::test {
 namespace {
@@ -110,6 +111,21 @@ TEST_CASE("the best of the others becomes the record where the fastest was withd
 
   REQUIRE(run({"records", "1", "--set", "pinned", "--store", store}).exit == 0);
   CHECK(run(best).json()["config"] == first);
+}
+
+TEST_CASE("a winner that was withdrawn from its problem is not said to be stored") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db", file = directory / "twice.cu";
+  write(file, kTwice);
+  const Arguments tune{"tune", file, "--device", "cpu", "--fix", "block=64,items=1", "--budget", "1trials", "--store", store, "--fresh"};
+  const Ended first = run(tune);
+  REQUIRE_MESSAGE(first.exit == 0, first.err);
+  CHECK(first.out.find("stored in " + store + " (session 1)") != std::string::npos);
+  REQUIRE(run({"records", "1", "--set", "withdrawn", "--store", store}).exit == 0);
+  const Ended again = run(tune);
+  REQUIRE_MESSAGE(again.exit == 0, again.err);
+  CHECK_MESSAGE(again.out.find("stored in") == std::string::npos, again.out);
+  CHECK(again.out.find("in " + store + " as session 2\nrecord   not the winner: it was withdrawn from this problem") != std::string::npos);
 }
 
 }  // namespace hone::test

@@ -67,6 +67,43 @@ TEST_CASE("hone store says what it lacks, and makes nothing") {
   CHECK_FALSE(std::filesystem::exists(directory / "other.db"));
 }
 
+TEST_CASE("store check tells damage from a file that cannot be opened as a store") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db", cut = directory / "cut.db", lacking = directory / "lacking.db";
+  REQUIRE(run({"tune", "copy", "--device", "cpu", "--shape", "n=4096", "--budget", "2trials", "--store", store}).exit == 0);
+  const auto change = [](const std::string& file, const char* statement) {
+    sqlite3* database = nullptr;
+    REQUIRE(sqlite3_open(file.c_str(), &database) == SQLITE_OK);
+    REQUIRE(sqlite3_exec(database, statement, nullptr, nullptr, nullptr) == SQLITE_OK);
+    sqlite3_close(database);
+  };
+  CHECK(run({"store", "check", "--store", store}).exit == 0);
+  std::filesystem::copy_file(store, cut);
+  std::filesystem::resize_file(cut, 5000);
+  CHECK(store_refuses({"store", "check", "--store", cut}, cut));
+  std::filesystem::copy_file(store, lacking);
+  change(lacking, "DROP TABLE artifact");
+  CHECK(store_refuses({"store", "check", "--store", lacking}, lacking));
+  change(store, "UPDATE artifact SET bytes = x'00112233'");
+  const Ended damaged = run({"store", "check", "--store", store, "--json"});
+  CHECK(damaged.exit == 1);
+  CHECK_FALSE(damaged.json()["faults"].empty());
+}
+
+TEST_CASE("a URL of which no store can be is refused, and no folder is made of it") {
+  const TemporaryDirectory directory;
+  const std::string here = "cd " + (directory / "") + " && $HONE ";
+  for (const std::string url : {"postgress://me:secret@h/db", "mysql://h/db", "file:///S.db", "POSTGRES://h/db"}) {
+    const Ended ended = run_shell(here + "tune copy --device cpu --shape n=4096 --budget 1trials --store '" + url + "'");
+    CHECK(ended.exit == 2);
+    CHECK(ended.err.find("secret") == std::string::npos);
+    const bool says_what = ended.err.find("it is postgres://USER@HOST:PORT/DATABASE") != std::string::npos;
+    CHECK_MESSAGE((says_what || ended.err.find("apt install libpq5") != std::string::npos), ended.err);  // where libpq is, or is not
+    CHECK(std::filesystem::is_empty(directory / ""));
+  }
+  CHECK(run_shell(here + "sessions --store ./a://b").err.find("no store at ") != std::string::npos);  // a path
+}
+
 TEST_CASE("a server that is not there is a clear error without the password") {
   const Ended ended = run({"sessions", "--store", "postgres://me:secret@127.0.0.1:1/db"});
   CHECK(ended.exit != 0);

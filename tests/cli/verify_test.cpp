@@ -92,6 +92,22 @@ TEST_CASE("verify passes a good store and leaves it as it was") {
   CHECK(run({"verify", "--store", tuned.store("original")}).exit == 2);
 }
 
+TEST_CASE("verify refuses a kernel that is not there, and has nothing to say of one without records") {
+  const Tuned tuned;
+  const Arguments of{"--device", "cpu", "--store", tuned.store("original"), "--json"};
+  const auto verify = [&](const std::string& name) {
+    Arguments arguments{"verify", name};
+    arguments.insert(arguments.end(), of.begin(), of.end());
+    return run(arguments);
+  };
+  const Ended misspelt = verify("softmaxx");
+  CHECK(misspelt.exit == 2);
+  CHECK_MESSAGE(misspelt.err.find("there is no record of 'softmaxx' (hone records --all lists them)") != std::string::npos, misspelt.err);
+  const Ended untuned = verify("softmax");
+  CHECK_MESSAGE(untuned.exit == 0, untuned.err);
+  CHECK(untuned.json()["records"].empty());
+}
+
 TEST_CASE("verify finds a kernel's file in the folder where it runs, and says where the file has changed since") {
   const Tuned tuned;
   const std::string by_name = "$HONE verify twice --device cpu --json --store " + tuned.store("original");

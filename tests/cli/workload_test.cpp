@@ -177,6 +177,8 @@ TEST_CASE("bad workloads and options of one problem beside them are refused") {
   const Ended missing = run(tune_workload(file, store));
   CHECK(missing.exit == 2);
   CHECK(tells_why(missing, "calls.jsonl:3: count is missing"));
+  write(file, kFirstLine + kWideRows + "{\"kernel\": \"row_sum\", \"count\": 2}\n");
+  CHECK(tells_why(run(tune_workload(file, store)), "calls.jsonl:3: shape is missing"));
   write(file, kFirstLine);
   CHECK(tells_why(run(tune_workload(file, store)), "names no problem"));
   write(file, kFirstLine + kWideRows);
