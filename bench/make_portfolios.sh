@@ -3,7 +3,7 @@
 #
 #   bench/make_portfolios.sh HONE FOLDER [SHARE [NAME...]]
 #
-# FOLDER gets the store and NAME.json for kernels_src/portfolios/DEVICE. SHARE of the budgets below (default 1), of about 75
+# FOLDER gets the store and NAME.json for kernels_src/portfolios/DEVICE. SHARE of the budgets below (default 1), of about 85
 # minutes in all. NAME: only these (softmax.f32). An operation that fails does not end the run.
 set -u
 if [[ $# -lt 2 ]]; then
@@ -53,4 +53,12 @@ transpose bf16 transpose.bf16 60 rows=1..65536,cols=1..65536
 full_sum f32 full_sum.f32 50 n=1..268435456
 scan f32 scan.f32 80 n=1..268435456
 copy f32 copy.f32 40 n=1..268435456
+row_sum f32 row_sum.f32.long 35 rows=1..4096,cols=131073..4194304
+row_sum bf16 row_sum.bf16.long 35 rows=1..4096,cols=131073..4194304
+softmax f32 softmax.f32.long 70 rows=1..4096,cols=131073..4194304
+softmax bf16 softmax.bf16.long 70 rows=1..4096,cols=131073..4194304
+layernorm f32 layernorm.f32.long 35 rows=1..4096,cols=131073..4194304
+layernorm bf16 layernorm.bf16.long 35 rows=1..4096,cols=131073..4194304
+rmsnorm f32 rmsnorm.f32.long 35 rows=1..4096,cols=131073..4194304
+rmsnorm bf16 rmsnorm.bf16.long 35 rows=1..4096,cols=131073..4194304
 JOBS

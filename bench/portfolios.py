@@ -118,6 +118,24 @@ def group_of_portfolio(portfolio):
     return group_of(portfolio["operation"], portfolio["dtype"], {name: parts[0][0] for name, parts in parse_range(portfolio["range"]).items()})
 
 
+def octaves(portfolio):
+    return sum(math.log2(high / max(1, low) + 1) for parts in parse_range(portfolio["range"]).values() for low, high in parts)
+
+
+def by_name(portfolios):
+    """By group; of those of several ranges the widest, the others by what is theirs: softmax:f32:cols=131073..4194304. Later ones count."""
+    ranges = {}
+    for one in portfolios:
+        ranges.setdefault(group_of_portfolio(one), {})[one["range"]] = one
+    names = {}
+    for group, all_ in ranges.items():
+        widest = max(all_.values(), key=octaves)
+        for one in all_.values():
+            own = [axis for axis in one["range"].split(",") if axis not in widest["range"].split(",")]
+            names[group if one is widest else f"{group}:{own[-1]}"] = one
+    return names
+
+
 def problems_of(portfolio, points, arguments):
     axes = parse_range(portfolio["range"])
     named = cases.AXES[WORKS[portfolio["operation"]]]
@@ -272,10 +290,8 @@ def mean(values):
 
 def summaries(rows):
     groups = {}
-    for name, row in rows.items():
-        operation, dtype, shape = name.split(":")
-        fixed = {field: int(extent) for field, extent in (part.split("=") for part in shape.split(","))}
-        groups.setdefault(group_of(operation, dtype, fixed), []).append(row)
+    for row in rows.values():
+        groups.setdefault(row["portfolio"], []).append(row)
     return {group: {"shapes": len(all_), "to_tuned": mean([row["to_tuned"] for row in all_]), "worst": min(row["to_tuned"] for row in all_),
                     "below_85": sum(row["to_tuned"] < 0.85 for row in all_), "to_existing": mean([row["to_existing"] for row in all_ if row["to_existing"] is not None]),
                     **{f"to_tuned_{name.replace(' ', '_')}": mean([row["us"]["tuned"] / row["us"][name] for row in all_])
@@ -297,14 +313,13 @@ def main():
         product = products.get(arguments.device, "")
         known = [one for one in known if one["shipped"] or one["product"] == product]
         known.sort(key=lambda one: (-likeness(one["product"], product), one["product"], -one["generation"]), reverse=True)
-        listed = {group_of_portfolio(one): one for one in known}
-        chosen = {name: one for name, one in listed.items() if not arguments.only or name in arguments.only}
+        chosen = {name: one for name, one in by_name(known).items() if not arguments.only or name in arguments.only}
         problems = {name: problems_of(one, points_of(one, hone, folder), arguments) for name, one in chosen.items()}
         # One shape of each in turn: a run that is cut short has seen all of them.
         most = max(map(len, problems.values()), default=0)
-        todo = [problems[name][i] for i in range(most) for name in problems if i < len(problems[name])]
+        todo = [(name, problems[name][i]) for i in range(most) for name in problems if i < len(problems[name])]
         if arguments.list:
-            print("\n".join(problem.name for problem in todo))
+            print("\n".join(problem.name for _, problem in todo))
             return 0
         import torch
 
@@ -318,11 +333,11 @@ def main():
         document = json.loads(file.read_text()) if file.exists() else {"rows": {}, "failed": {}}
         document |= {"seed": arguments.seed, "gpu": torch.cuda.get_device_name(0), "torch": torch.__version__, "hone": hone.version(),
                      "budget": arguments.budget, "portfolios": chosen}
-        for problem, effort in zip(todo, efforts(len(todo), arguments)):
+        for (portfolio, problem), effort in zip(todo, efforts(len(todo), arguments)):
             if problem.name in document["rows"] or deadline.left() < RESERVE_S:
                 continue
             try:
-                row = document["rows"][problem.name] = measure(problem, effort, hone, arguments, stopwatch, folder)
+                row = document["rows"][problem.name] = measure(problem, effort, hone, arguments, stopwatch, folder) | {"portfolio": portfolio}
                 existing = f"{row['to_existing']:.3f} of existing" if row["to_existing"] else "nothing existing was timed"
                 print(f"[{deadline.left():4.0f} s] {problem.name}: {row['to_tuned']:.3f} of tuned, {existing}", file=sys.stderr, flush=True)
             except TimeoutError:

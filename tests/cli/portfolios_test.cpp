@@ -59,7 +59,7 @@ TEST_CASE("a range begins with what came with Hone for other products") {
   const nlohmann::json listed = run({"portfolios", "softmax", "--dtype", "f32", "--json"}).json();
   for (const nlohmann::json& one : listed["portfolios"]) {
     const std::string product = one["product"];
-    const Ended shipped = run({"portfolios", "softmax", "--dtype", "f32", "--product", product, "--out", file});
+    const Ended shipped = run({"portfolios", "softmax", "--dtype", "f32", "--product", product, "--range", one["range"], "--out", file});
     REQUIRE_MESSAGE(shipped.exit == 0, shipped.err);
     const nlohmann::json portfolio = nlohmann::json::parse(contents(file));
     for (const nlohmann::json& member : portfolio["members"]) {
