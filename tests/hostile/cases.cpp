@@ -29,6 +29,8 @@ constexpr Case kCases[] = {
     Case{"later", "later", "9", "wrong in one launch of 1000"}.listed("every 1000th: all N >= 1000, else none"),
     Case{"later", "later", "10", "wrong once, in the twelfth launch"}.listed("if the twelfth launch is one that is looked at"),
     Case{"later", "later", "11", "the last block does nothing from the third launch on"},
+    Case{"later", "ill_beside", "2", "wrong from the third launch on, beside an output that is conditioned badly"},
+    Case{"later", "ill_beside", "3", "wrong from the tenth launch on, beside an output that is conditioned badly"},
 
     Case{"trespass", "trespass", "2", "one byte behind its output, while timed", "illegal_access"},
     Case{"trespass", "trespass", "3", "16 bytes behind its output, while timed", "illegal_access"}.in_smoke(),
