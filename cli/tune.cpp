@@ -181,14 +181,9 @@ std::string state_text(const Readings& state) {
 
 /// In which session the winner is, and what became of it as the record of its problem; `kept` says that it is the record.
 std::string standing_text(const TuneRequest& request, const TuneReport& report, const std::filesystem::path& store, std::string_view kept) {
-  constexpr std::string_view kNoted = "the winner did not become the record: ";  // how a session that has ended says it
   const std::string session = fmt::format("in {} as session {}\n", store_name(store), report.session);
   if (!report.not_kept.empty()) {
-    return session + fmt::format("record   none: {}\n", report.not_kept);
-  }
-  const auto noted = std::ranges::find_if(report.notes, [&](const std::string& note) { return note.starts_with(kNoted); });
-  if (noted != report.notes.end()) {
-    return session + fmt::format("record   not the winner: {}\n", noted->substr(kNoted.size()));
+    return session + fmt::format("record   not the winner: {}\n", report.not_kept);
   }
   if (!report.faster_record) {
     return fmt::format("{} in {} (session {})\n", kept, store_name(store), report.session);

@@ -124,17 +124,17 @@ struct TuneReport {
   std::vector<Measured> tied;                ///< of the final round: those whose confidence intervals reach the fastest's, but the winner
   Readings readings;                         ///< the state of the device when the final round ended
   std::optional<Record> faster_record;       ///< a record that was not measured beside the winner and is not clearly slower stays: this one
-  std::string not_kept;                      ///< why the best so far became no record; empty where it did, or faster_record stays
-  double speedup = 0.0;                      ///< default / best, both of the final round, of the objective
-  double seconds = 0.0;                      ///< wall time over all runs of the session
-  StageSeconds stages;                       ///< summed over trials of this run
-  double device_idle = 0.0;                  ///< share of the devices' time since the first trial began in which they had none
-  std::string first_failure;                 ///< the detail of the first failed trial, else of the first failed finalist, for people
-  std::vector<std::string> notes;            ///< what people should know of the kernel: inputs that its own default is wrong for
-  StrategyFaults faults;                     ///< how the strategy broke its contract
-  double strategy_seconds = 0.0;             ///< spent inside the strategy
-  std::string model_not_kept;                ///< why what the strategy has learnt could not be stored; empty if nothing stood in the way
-  std::int64_t prior_trials = 0;             ///< trials of other problems, devices and sessions that the strategy was given
+  std::string not_kept;            ///< why the winner, or the best so far, became no record; empty where it did, or faster_record stays
+  double speedup = 0.0;            ///< default / best, both of the final round, of the objective
+  double seconds = 0.0;            ///< wall time over all runs of the session
+  StageSeconds stages;             ///< summed over trials of this run
+  double device_idle = 0.0;        ///< share of the devices' time since the first trial began in which they had none
+  std::string first_failure;       ///< the detail of the first failed trial, else of the first failed finalist, for people
+  std::vector<std::string> notes;  ///< what people should know of the kernel: inputs that its own default is wrong for
+  StrategyFaults faults;           ///< how the strategy broke its contract
+  double strategy_seconds = 0.0;   ///< spent inside the strategy
+  std::string model_not_kept;      ///< why what the strategy has learnt could not be stored; empty if nothing stood in the way
+  std::int64_t prior_trials = 0;   ///< trials of other problems, devices and sessions that the strategy was given
 };
 
 /// The space that a request searches: of its kernel for its problem on its device, or the recorded one, narrowed to its restriction.

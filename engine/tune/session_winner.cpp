@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
+#include <string_view>
 #include <tuple>
 
 #include "engine/tune/tuning_session.hpp"
@@ -11,6 +13,7 @@ namespace hone {
 namespace {
 
 constexpr std::size_t kMostFinalists = 6;
+constexpr std::string_view kWithdrawn = "it was withdrawn from this problem (hone records --all)";
 
 }  // namespace
 
@@ -43,6 +46,7 @@ Result<void> TuningSession::keep_best() {
   HONE_ASSIGN(const bool written, store_.keep_record(session_, key_, *record));
   if (!written) {
     HONE_ASSIGN(report_.faster_record, store_.find_record(key_, request_.spec.parameters));
+    report_.not_kept = report_.faster_record ? "" : kWithdrawn;
   }
   return written ? note_what_serves(*record) : Result<void>();
 }
@@ -137,9 +141,9 @@ Result<void> TuningSession::final_round(std::size_t rounds) {
   has_ended_ = true;
   if (record && !written && !report_.faster_record) {
     HONE_ASSIGN(const std::optional<Record> stays, store_.find_record(key_, request_.spec.parameters));
-    report_.notes.push_back(stays ? fmt::format("the winner did not become the record: {}, the faster or pinned record {}, stays",
-                                                text(request_.spec.parameters, stays->configuration), stays->id)
-                                  : "the winner did not become the record: it was withdrawn from this problem (hone records --all)");
+    report_.not_kept =
+        stays ? fmt::format("{}, the faster or pinned record {}, stays", text(request_.spec.parameters, stays->configuration), stays->id)
+              : std::string(kWithdrawn);
   }
   HONE_TRY(written ? note_what_serves(*record) : Result<void>());
   tell(SessionEvent::Step::kEnded, winner_ ? &*winner_ : nullptr);
