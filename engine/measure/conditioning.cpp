@@ -18,8 +18,8 @@
 namespace hone {
 namespace {
 
-constexpr double kZeroIsDue = 8.0;
-constexpr double kRounding = 4e-15;  // of the inputs, in one step of a sum: what a reference in double leaves where zero is due
+// Roundings of f32, in one step of a sum, that a kernel may leave where zero is due; and what a reference in double leaves, of the inputs.
+constexpr double kZeroIsDue = 8.0, kRounding = 4e-15;
 /// Inputs that provoke are not held against rounding, but against numbers that are nonsense.
 constexpr double kProvokedMargin = 4.0;
 

@@ -35,16 +35,13 @@ bool depends_on_size(InputProfile profile, bool is_fast) {
   }
 }
 
-/// Of the regular problems the last that are not small for what they are: long on one axis, or nearly whole tiles.
-std::vector<Problem> larger_problems(const KernelSpec& spec, const Problem& problem, bool is_fast) {
-  constexpr std::int64_t kElements = 1 << 16, kHostElements = 1 << 12;
-  constexpr std::size_t kMost = 3, kHostMost = 2;
+/// Of the regular problems of so many elements the last that are not small for what they are: long on one axis, or nearly whole tiles.
+std::vector<Problem> larger_problems(const KernelSpec& spec, const Problem& problem, std::int64_t limit_elements, std::size_t most) {
   constexpr double kMuchLess = 8.0;  // times fewer elements
-  const std::int64_t elements = is_fast ? kElements : kHostElements;
-  const std::vector<Problem> regular = regular_problems(spec, problem, elements);
+  const std::vector<Problem> regular = regular_problems(spec, problem, limit_elements);
   std::vector<Problem> larger;
-  for (auto one = regular.rbegin(); one != regular.rend() && larger.size() < (is_fast ? kMost : kHostMost); ++one) {
-    if (largest_argument(spec, *one) * kMuchLess >= static_cast<double>(elements)) {
+  for (auto one = regular.rbegin(); one != regular.rend() && larger.size() < most; ++one) {
+    if (largest_argument(spec, *one) * kMuchLess >= static_cast<double>(limit_elements)) {
       larger.push_back(*one);
     }
   }
@@ -55,7 +52,7 @@ std::vector<Problem> larger_problems(const KernelSpec& spec, const Problem& prob
 
 Result<void> MeasuringWorker::add_small_problems() {
   // A host runs the threads of a block one after the other: thousands of rows of a few elements would cost it more than the user's problem.
-  constexpr std::int64_t kLimitElements = 1 << 16, kHostElements = 1 << 14;
+  constexpr std::int64_t kLimitElements = 1 << 16, kHostElements = 1 << 14, kHostLargerElements = 1 << 12;
   // What the author wants tried comes beside those; of many, and of larger ones, the rest is for what could win.
   constexpr std::size_t kMostGiven = 8;
   constexpr std::int64_t kLargestGiven = 1 << 24, kLargestHostGiven = 1 << 20;
@@ -64,7 +61,8 @@ Result<void> MeasuringWorker::add_small_problems() {
     HONE_ASSIGN(auto bench, Bench::create(*device_, spec_, problem, reference_, InputProfile::kUsual, settings_.max_error));
     ragged_.push_back({.problem = problem, .bench = std::move(bench)});
   }
-  const std::int64_t largest_given = device_->info().compile_overlaps ? kLargestGiven : kLargestHostGiven;
+  const bool is_fast = device_->info().compile_overlaps;
+  const std::int64_t largest_given = is_fast ? kLargestGiven : kLargestHostGiven;
   for (Problem& given : given_problems(spec_, problem_, largest_given)) {
     const bool is_small =
         largest_argument(spec_, given) <= static_cast<double>(kLimitElements) && ragged_.size() < always.size() + kMostGiven;
@@ -78,11 +76,12 @@ Result<void> MeasuringWorker::add_small_problems() {
     HONE_ASSIGN(auto bench, Bench::create(*device_, spec_, given, reference_, InputProfile::kUsual, settings_.max_error));
     ragged_.push_back({.problem = std::move(given), .bench = std::move(bench)});
   }
-  const std::int64_t regular_elements = device_->info().compile_overlaps ? kLimitElements : kHostElements;
+  const std::int64_t regular_elements = is_fast ? kLimitElements : kHostElements;
   for (Problem& problem : regular_problems(spec_, problem_, regular_elements)) {
     regular_.push_back({.problem = std::move(problem)});
   }
-  const std::vector<Problem> larger = larger_problems(spec_, problem_, device_->info().compile_overlaps);
+  const std::vector<Problem> larger =
+      is_fast ? larger_problems(spec_, problem_, kLimitElements, 3) : larger_problems(spec_, problem_, kHostLargerElements, 2);
   for (const InputProfile profile : provoking_profiles()) {
     // A bound is about the problem's own inputs: cheaper arithmetic has less range, and shows where sums cancel.
     const bool of_other_magnitude = profile == InputProfile::kMixed || profile == InputProfile::kLarge || profile == InputProfile::kTiny ||
@@ -98,7 +97,7 @@ Result<void> MeasuringWorker::add_small_problems() {
         provoking_.push_back({.problem = small.problem, .profile = profile});
       }
     }
-    for (const Problem& problem : depends_on_size(profile, device_->info().compile_overlaps) ? larger : std::vector<Problem>()) {
+    for (const Problem& problem : depends_on_size(profile, is_fast) ? larger : std::vector<Problem>()) {
       provoking_.push_back({.problem = problem, .profile = profile, .is_larger = true});
     }
     const bool is_of_scalars =
