@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 
 #include "engine/measure/element.hpp"
 #include "hone/random.h"
@@ -95,8 +96,29 @@ double mixed(std::uint64_t seed, std::size_t i, std::size_t count, double tiny) 
   }
 }
 
-/// From 0 to 4.
-double few(std::uint64_t seed, std::size_t i) { return static_cast<double>(random_bits(seed ^ 0x666577, i) % 5); }
+constexpr std::size_t kFewNumbers = 5;
+
+/// Which of a few numbers an element is.
+std::size_t place_of_few(std::uint64_t seed, std::size_t i, std::size_t numbers) { return random_bits(seed ^ 0x666577, i) % numbers; }
+
+double least_integer(DType dtype) { return range_of(dtype).least < 0.0 ? -128.0 : 0.0; }
+double count_of_integers(DType dtype) { return dtype == DType::kBool ? 2.0 : 256.0; }
+
+/// A few whole numbers, and what scalars are: at a threshold, what is above it and what is not below it differ.
+std::vector<double> few_numbers(DType dtype, std::span<const double> scalars) {
+  const bool is_whole = is_integer(dtype);
+  const double first = !is_whole || least_integer(dtype) < 0.0 ? -2.0 : 0.0;
+  const double most = is_whole ? least_integer(dtype) + count_of_integers(dtype) - 1.0 : kLarge;
+  std::vector<double> numbers;
+  for (std::size_t i = 0; i < kFewNumbers; ++i) {
+    numbers.push_back(std::min(most, first + static_cast<double>(i)));
+  }
+  std::ranges::copy_if(scalars, std::back_inserter(numbers), [&](double scalar) {
+    return is_whole ? scalar == std::round(scalar) && scalar >= least_integer(dtype) && scalar <= most
+                    : std::fabs(scalar) <= most && (scalar == 0.0 || std::fabs(scalar) >= tiny_of(dtype));
+  });
+  return numbers;
+}
 
 double real_element(InputProfile profile, DType dtype, std::size_t i, std::size_t count, std::uint64_t seed) {
   const double usual = static_cast<double>(random_element(seed, i));
@@ -114,8 +136,6 @@ double real_element(InputProfile profile, DType dtype, std::size_t i, std::size_
       return -0.0;
     case InputProfile::kEqual:
       return static_cast<double>(random_element(seed, 0));
-    case InputProfile::kFew:
-      return few(seed, i) - 2.0;
     case InputProfile::kOrdered: {
       const double slope = 2.0 * std::fabs((2.0 * static_cast<double>(i) + 1.0) / static_cast<double>(count) - 1.0) - 1.0;
       return seed % 2 == 0 ? slope : -slope;
@@ -137,17 +157,14 @@ double rare_flag(std::uint64_t seed, std::size_t i, std::size_t count) {
 }
 
 double integer_element(InputProfile profile, DType dtype, std::size_t i, std::size_t count, std::uint64_t seed) {
-  const double values = dtype == DType::kBool ? 2.0 : 256.0, least = range_of(dtype).least < 0.0 ? -128.0 : 0.0;
   switch (profile) {
     case InputProfile::kZero:
     case InputProfile::kNegativeZero:
       return 0.0;
     case InputProfile::kEqual:
       return usual_element(dtype, seed, 0);
-    case InputProfile::kFew:
-      return std::min(values - 1.0, few(seed, i)) + (least < 0.0 ? -2.0 : 0.0);
     case InputProfile::kOrdered:
-      return std::floor(values * static_cast<double>(i) / static_cast<double>(count)) + least;
+      return std::floor(count_of_integers(dtype) * static_cast<double>(i) / static_cast<double>(count)) + least_integer(dtype);
     case InputProfile::kMixed:
       return dtype == DType::kBool ? rare_flag(seed, i, count) : usual_element(dtype, seed, i);
     default:
@@ -157,12 +174,15 @@ double integer_element(InputProfile profile, DType dtype, std::size_t i, std::si
 
 }  // namespace
 
-std::vector<std::byte> draw(InputProfile profile, DType dtype, std::size_t count, std::uint64_t seed) {
+std::vector<std::byte> draw(InputProfile profile, DType dtype, std::size_t count, std::uint64_t seed, std::span<const double> scalars) {
   const std::size_t width = size_of(dtype);
+  const std::vector<double> numbers = profile == InputProfile::kFew ? few_numbers(dtype, scalars) : std::vector<double>();
   std::vector<std::byte> drawn(count * width);
   for (std::size_t i = 0; i < count; ++i) {
-    encode(dtype, is_integer(dtype) ? integer_element(profile, dtype, i, count, seed) : real_element(profile, dtype, i, count, seed),
-           drawn.data() + i * width);
+    const double element = !numbers.empty()    ? numbers[place_of_few(seed, i, numbers.size())]
+                           : is_integer(dtype) ? integer_element(profile, dtype, i, count, seed)
+                                               : real_element(profile, dtype, i, count, seed);
+    encode(dtype, element, drawn.data() + i * width);
   }
   return drawn;
 }

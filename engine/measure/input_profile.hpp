@@ -13,8 +13,9 @@
 
 namespace hone::measure {
 
-/// `count` elements of an argument, as bytes. Integer elements stay within [-128, 127] in every profile.
-std::vector<std::byte> draw(InputProfile profile, DType dtype, std::size_t count, std::uint64_t seed);
+/// `count` elements of an argument, as bytes. Integer elements stay within [-128, 127] in every profile, unsigned ones within [0, 255].
+/// `scalars`: of its kernel; InputProfile::kFew has them among its numbers.
+std::vector<std::byte> draw(InputProfile profile, DType dtype, std::size_t count, std::uint64_t seed, std::span<const double> scalars = {});
 
 /// A scalar of this profile: its default, or another number if the profile changes scalars. Integers stay near their defaults and keep
 /// their signs, because they often select or count something.

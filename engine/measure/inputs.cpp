@@ -165,7 +165,13 @@ Result<void> Bench::Impl::fill_input(Slot& slot, void* destination, std::uint64_
   if (is_usual_draw(profile_)) {
     return device_.randomize(destination, slot.element, slot.count, stream);
   }
-  return device_.upload(destination, measure::draw(profile_, slot.element, slot.count, stream));
+  std::vector<double> scalars;
+  for (const Argument& argument : judge().arguments) {
+    if (argument.direction == Direction::kScalar && argument.enumeration.empty()) {
+      scalars.push_back(argument.scalar_default.real());
+    }
+  }
+  return device_.upload(destination, measure::draw(profile_, slot.element, slot.count, stream, scalars));
 }
 
 /// "index in [0, p.rows)": what a failure's inputs were, where they were not the usual ones.

@@ -76,7 +76,7 @@ enum class InputProfile {
   kZero,
   kNegativeZero,
   kEqual,         ///< one number everywhere
-  kFew,           ///< -2, -1, 0, 1 or 2: many are equal
+  kFew,           ///< -2, -1, 0, 1, 2 or what a scalar is: many are equal
   kOrdered,       ///< from -1 to 1 and back, or the other way
   kNegative,      ///< between -5 and -3
   kPositive,      ///< between 3 and 5

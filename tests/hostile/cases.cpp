@@ -71,6 +71,7 @@ constexpr Case kCases[] = {
     Case{"range", "range", "10", "takes a scalar for positive"},
     Case{"range", "range", "11", "wrong for a scalar above 2"},
     Case{"range", "range", "12", "a scalar in halves alone"},
+    Case{"range", "range", "13", "wrong where an input is what a scalar is"},
     Case{"range", "tiny", "2", "loses inputs below 1e-8"},
     Case{"range", "tiny", "3", "squares under- and overflow"}.listed("never: docs/checking.md promises magnitudes from 2^-20 to 2^10"),
     Case{"range", "tiny", "4", "overflows above 340"},
