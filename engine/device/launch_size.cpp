@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -46,6 +47,18 @@ LaunchSizes::LaunchSizes(const KernelSpec& spec, const Bindings& bound) : expres
       counted.insert(variables.begin(), variables.end());
     }
   }
+  std::map<std::string, bool> fields;  // whether pieces may change with it
+  for (const ProblemField& field : spec.problem) {
+    fields.emplace(field.name, !field.is_static() && counted.contains("p." + field.name));
+  }
+  for (const auto& [name, is_counted] : fields) {
+    one_.emplace_back();
+    if (is_counted) {
+      Bindings single = without_limit(bound);
+      single.insert_or_assign("p." + name, Value(1));
+      one_.back().emplace(expressions_, single);
+    }
+  }
   for (const ProblemField& field : spec.problem) {
     const std::string name = "p." + field.name;
     const auto extent = bound.find(name);
@@ -76,11 +89,24 @@ double LaunchSizes::padding_of(const Numbers& pass, double pieces, const Configu
   return padding;
 }
 
+std::vector<double> LaunchSizes::along_fields(const Numbers& pass, double pieces, const Configuration& configuration) {
+  std::vector<double> all;
+  for (std::optional<RepeatedValues>& values : one_) {
+    double least = pieces;
+    if (values) {
+      values->choose(configuration);
+      least = blocks_of(pass, *values);
+    }
+    all.push_back(least > 0.0 ? pieces / least : 1.0);
+  }
+  return all;
+}
+
 std::optional<LaunchSize> LaunchSizes::at(const Configuration& configuration) {
   here_->choose(configuration);
   without_limit_->choose(configuration);
   std::vector<std::pair<const Numbers*, double>> launched;
-  LaunchSize size{0.0, 0.0, 0.0};
+  LaunchSize size{.blocks = 0.0};
   for (const Numbers& pass : passes_) {
     const Value* const enabled = (*here_)[pass.enabled];
     if (enabled == nullptr) {
@@ -105,11 +131,17 @@ std::optional<LaunchSize> LaunchSizes::at(const Configuration& configuration) {
     return size;
   }
   double pieces = size.blocks, in_a_wave = *multiprocessors_, most = 0.0;
+  const Numbers* largest = nullptr;
   for (const auto& [pass, blocks] : launched) {
     if (const double all = blocks_of(*pass, *without_limit_); all > most) {
       most = all;
-      size.padding = padding_of(*pass, all, configuration);
+      largest = pass;
     }
+  }
+  if (largest != nullptr) {
+    size.pieces = most;
+    size.padding = padding_of(*largest, most, configuration);
+    size.along = along_fields(*largest, most, configuration);
   }
   for (const auto& [pass, blocks] : launched) {
     if (const double more = blocks_of(*pass, *without_limit_); more > blocks) {

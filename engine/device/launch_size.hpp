@@ -23,6 +23,11 @@ struct LaunchSize {
   /// 64. Of the pass that has most; over all fields of the problem of which twice as much has twice as many pieces, as long as no device
   /// limits them. Where their number does not grow as that of tiles, it is a number like any.
   double padding = 0.0;
+  /// Pieces of work of the pass that has most, as long as no device limits them.
+  double pieces = 1.0;
+  /// How many times more pieces there are than where a field of the problem is 1, its fields in the order of their names; 1 of those that
+  /// are compiled in. Empty: not known.
+  std::vector<double> along = {};
   friend bool operator==(const LaunchSize&, const LaunchSize&) = default;
 };
 
@@ -49,6 +54,7 @@ class LaunchSizes {
 
   /// `pieces`: of the pass at the problem.
   [[nodiscard]] double padding_of(const Numbers& pass, double pieces, const Configuration& configuration);
+  [[nodiscard]] std::vector<double> along_fields(const Numbers& pass, double pieces, const Configuration& configuration);
 
   std::optional<double> multiprocessors_;
   RepeatedExpressions expressions_;
@@ -56,6 +62,7 @@ class LaunchSizes {
   std::optional<RepeatedValues> here_, without_limit_;  ///< of a device with more multiprocessors than any launch has pieces of work for
   /// Of a device without limit, for each field of the problem that pieces depend on, with some and with twice as many times as much of it.
   std::deque<RepeatedValues> longer_;
+  std::vector<std::optional<RepeatedValues>> one_;  ///< the same, for each field by its name, where it is 1; none where pieces ignore it
 };
 
 }  // namespace hone

@@ -206,7 +206,7 @@ PortfolioTrees read_trees(const Json& json) {
       tree.leaves[k] = static_cast<int>(read_level(levels[3 * BoostedTrees::kDepth + k]).value()) - BoostedTrees::kSteps;
     }
   }
-  if (!fits || !read.has_launch_columns()) {
+  if (!fits || !read.is_known()) {
     throw std::invalid_argument("its trees contradict themselves");
   }
   return read;

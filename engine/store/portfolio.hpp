@@ -63,7 +63,8 @@ struct RuleSettings {
 };
 
 struct Portfolio {
-  static constexpr std::size_t kMostMembers = 128, kMostPoints = 4096;  ///< of one that is made or read
+  static constexpr std::size_t kMostMembers = 256, kMostPoints = 8192;  ///< of one that is made or read
+  static constexpr std::size_t kUsualMembers = 128;                     ///< of one that is made, unless more are asked for
   std::string operation, dtypes, product;
   std::string architecture = {};               ///< of the product, "sm_90a"; empty: not known, and so it serves that product alone
   std::map<std::string, std::string> sources;  ///< the source hash of each kernel of a member

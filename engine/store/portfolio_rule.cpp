@@ -31,11 +31,15 @@ constexpr std::size_t kAgainMeasured = 384;  // so many of them
 constexpr std::size_t kFewMembers = 320;     // with more members than this a shape has more at first,
 constexpr std::size_t kMoreMeasured = 512;
 constexpr double kTreesShare = 2.0 / 3.0;  // of what is expected, where there are trees
-constexpr std::size_t kBestPoints = 16;    // that the best at a shape is predicted from
-constexpr std::size_t kAround = 8;         // points, what their best takes is what to expect of the best before more is known
-constexpr double kOtherProduct = 0.25;     // how far other products' measurements are, in reaches (docs/results/rule-2026-11-26.md)
-constexpr std::size_t kOthersShare = 3;    // and one in so many of the measurements of a prediction may be theirs
-constexpr double kComparable = 1.4;        // logarithm of a slowdown: of larger ones a text may know no more than kMostSlowdown
+// Trees that know so many measurements are as good as the process at telling which members may be chosen, have more of what is expected
+// then, and fewer measurements are enough to look again (docs/results/untuned-h200-2026-11-30-second.md).
+constexpr std::size_t kManyMeasured = 8000, kAgainOfMany = 256;
+constexpr double kShareOfMany = 0.85;
+constexpr std::size_t kBestPoints = 16;  // that the best at a shape is predicted from
+constexpr std::size_t kAround = 8;       // points, what their best takes is what to expect of the best before more is known
+constexpr double kOtherProduct = 0.25;   // how far other products' measurements are, in reaches (docs/results/rule-2026-11-26.md)
+constexpr std::size_t kOthersShare = 3;  // and one in so many of the measurements of a prediction may be theirs
+constexpr double kComparable = 1.4;      // logarithm of a slowdown: of larger ones a text may know no more than kMostSlowdown
 constexpr double kFar = std::numeric_limits<double>::infinity();
 
 /// Of rows of squares of distances, each up to its diagonal.
@@ -81,11 +85,14 @@ PortfolioRule::Launch PortfolioRule::kept(const LaunchSize& launch) {
 PortfolioRule::PortfolioRule(const Portfolio& portfolio) : settings_(portfolio.rule) {
   if (portfolio.trees) {
     std::vector<bool> is_own(portfolio.members.size());
+    std::size_t measured = 0;
     for (const PortfolioPoint& point : portfolio.points) {
       for (const PortfolioCell& cell : point.elsewhere ? std::vector<PortfolioCell>() : point.cells) {
         is_own[cell.member] = true;
+        ++measured;
       }
     }
+    knows_much_ = measured >= kManyMeasured;
     trees_.emplace(*portfolio.trees, portfolio.members, is_own);
   }
   for (std::size_t i = 0; i < portfolio.range.axes.size(); ++i) {
@@ -512,6 +519,25 @@ std::vector<Opinion> PortfolioRule::rank_without(std::size_t point, const Member
   return rank(points_[point], point, launches, Unmeasured::kIsSlow, may_be_chosen);
 }
 
+/// To tell which members may be chosen at all, trees are as good as the process, which takes most of a lookup. Of what they say nothing of,
+/// as of members of other products, the measurements nearby say it.
+std::vector<Opinion> PortfolioRule::first_opinions(const std::vector<Near>& near, const Second& second) const {
+  std::vector<double> sums(unlike_.size()), weights(unlike_.size());
+  for (const Near& one : near) {
+    const double weight = 1.0 / (1.0 + one.square);
+    for (const Cell& cell : cells_[one.point]) {
+      sums[cell.member] += weight * (cell.time - best_[one.point]);
+      weights[cell.member] += weight;
+    }
+  }
+  std::vector<Opinion> all;
+  for (std::size_t member = 0; member < unlike_.size(); ++member) {
+    const double nearby = weights[member] > 0.0 ? sums[member] / weights[member] : kUnknown;
+    all.push_back({member, second[member].value_or(nearby), std::sqrt(1.0 + settings_.noise)});
+  }
+  return all;
+}
+
 void PortfolioRule::sort_by_wanted(std::vector<Opinion>& opinions) const {
   std::vector<std::pair<double, std::size_t>> order;  // and the member
   std::vector<Opinion> of_member(unlike_.size());
@@ -526,9 +552,9 @@ void PortfolioRule::sort_by_wanted(std::vector<Opinion>& opinions) const {
   }
 }
 
-void PortfolioRule::advise(Opinion& opinion, const Second& second) {
+void PortfolioRule::advise(Opinion& opinion, const Second& second) const {
   if (opinion.member < second.size() && second[opinion.member]) {
-    opinion.slowdown += kTreesShare * (*second[opinion.member] - opinion.slowdown);
+    opinion.slowdown += (knows_much_ ? kShareOfMany : kTreesShare) * (*second[opinion.member] - opinion.slowdown);
   }
 }
 
@@ -543,9 +569,10 @@ std::vector<Opinion> PortfolioRule::rank(const Row& at, std::size_t without, con
   const std::vector<Near> far = nearest(at, without, kFarPoints);
   const std::vector<Near> near(far.begin(), far.begin() + static_cast<std::ptrdiff_t>(std::min(kNearPoints, far.size())));
   const std::size_t measured = unlike_.size() > kFewMembers ? kMoreMeasured : kFirstMeasured;
-  std::vector<Opinion> all = opinions(near, everyone(), kept_launches, measured, unmeasured);
   const std::vector<bool> is_known = known_at(near, unmeasured);
   const Second second = advised != nullptr ? second_opinions(*advised, launches, is_known) : Second();
+  std::vector<Opinion> all =
+      second.empty() || !knows_much_ ? opinions(near, everyone(), kept_launches, measured, unmeasured) : first_opinions(near, second);
   for (Opinion& one : all) {
     advise(one, second);
   }
@@ -575,7 +602,8 @@ void PortfolioRule::look_again(std::vector<Opinion>& all, const std::vector<Near
     members.push_back(one.member);
   }
   const Usual usual = usual_at(far);
-  const Neighbourhood around(*this, far, Neighbourhood::about(*this, far, members, launches, kAgainMeasured), usual.member);
+  const Neighbourhood around(*this, far, Neighbourhood::about(*this, far, members, launches, knows_much_ ? kAgainOfMany : kAgainMeasured),
+                             usual.member);
   const std::vector<Expected> expected = around.expect(members, launches);
   for (std::size_t i = 0; i < again.size(); ++i) {
     again[i].slowdown = expected[i].mean - usual.best;

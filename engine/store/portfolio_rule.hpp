@@ -93,7 +93,8 @@ class PortfolioRule {
   /// What the trees expect of each member at a shape; nothing of one of which nothing is known there, or that they do not know.
   using Second = std::vector<std::optional<double>>;
   [[nodiscard]] Second second_opinions(const Shape& shape, const MemberLaunches& launches, const std::vector<bool>& is_known) const;
-  static void advise(Opinion& opinion, const Second& second);
+  void advise(Opinion& opinion, const Second& second) const;
+  [[nodiscard]] std::vector<Opinion> first_opinions(const std::vector<Near>& near, const Second& second) const;
   /// `advised`: the shape, if trees are asked, too.
   [[nodiscard]] std::vector<Opinion> rank(const Row& at, std::size_t without, const MemberLaunches& launches, Unmeasured unmeasured,
                                           const MayBeChosen& may_be_chosen, const Shape* advised = nullptr) const;
@@ -119,6 +120,7 @@ class PortfolioRule {
   std::vector<std::size_t> axes_;  ///< of the shape, those that vary
   RuleSettings settings_;
   std::optional<TreeMembers> trees_;      ///< asked of what was measured on the portfolio's product
+  bool knows_much_ = false;               ///< trees do
   std::vector<bool> is_launch_known_;     ///< of each member: where it was measured, and with it all of its kernel
   std::vector<Row> unlike_;               ///< of each pair of members: how much they differ, see RuleSettings; infinite between kernels
   std::vector<Row> points_;               ///< coordinates

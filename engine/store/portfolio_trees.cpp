@@ -1,9 +1,11 @@
 #include "engine/store/portfolio_trees.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <ranges>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -23,7 +25,10 @@ constexpr std::size_t kLeastTrees = 50, kMostFitted = 768;
 constexpr double kForgiveness = 4.0;  // how quickly what a member takes counts less the further it is behind
 
 // No field and no kernel has such a name.
-constexpr std::string_view kBlocks = "#blocks", kTail = "#tail", kPadding = "#padding", kOfKernel = ":";
+constexpr std::string_view kBlocks = "#blocks", kTail = "#tail", kPadding = "#padding", kPieces = "#pieces", kOfKernel = ":";
+constexpr char kLaunched = '#', kFactors = '%', kTimes = '*', kOver = '/';
+constexpr std::size_t kSamplesOfAxis = 1000;  // fewer say too little of products and shares of extents
+constexpr std::size_t kMostTogether = 6;      // extents of which each two are multiplied
 
 /// Nothing for a word.
 std::optional<float> number_of(std::string_view text) {
@@ -55,8 +60,18 @@ float extent_of(std::int64_t extent) {
   return static_cast<float>(logarithm(static_cast<double>(std::max<std::int64_t>(1, extent))) / kLn2);
 }
 
-std::vector<std::string> columns_of(const Portfolio& portfolio) {
-  std::vector<std::string> columns;
+/// "m*n*k"
+std::string product_of(std::span<const std::string> axes) {
+  std::string all;
+  for (const std::string& axis : axes) {
+    all += (all.empty() ? "" : std::string(1, kTimes)) + axis;
+  }
+  return all;
+}
+
+/// Trees ask of one column at a time: of a product or a share they can ask only where there is a column for it.
+std::vector<std::string> columns_of(const Portfolio& portfolio, std::size_t samples) {
+  std::vector<std::string> columns, axes;
   const auto add = [&](std::string name) {
     if (std::ranges::find(columns, name) == columns.end()) {
       columns.push_back(std::move(name));
@@ -64,12 +79,28 @@ std::vector<std::string> columns_of(const Portfolio& portfolio) {
   };
   for (const RangeAxis& axis : portfolio.range.axes) {
     if (axis.varies()) {
+      axes.push_back(axis.name);
       add(axis.name);
-      add(axis.name + "%");
+      add(axis.name + kFactors);
     }
   }
   for (const std::string_view name : {kBlocks, kTail, kPadding}) {
     add(std::string(name));
+  }
+  if (samples >= kSamplesOfAxis * axes.size()) {
+    for (std::size_t i = 0; i < axes.size() && axes.size() <= kMostTogether; ++i) {
+      for (std::size_t k = i + 1; k < axes.size(); ++k) {
+        add(product_of(std::array{axes[i], axes[k]}));
+      }
+    }
+    const std::string all = product_of(axes);
+    add(all);
+    add(std::string(kPieces));
+    for (const std::string& axis : axes) {
+      add(kLaunched + axis);
+      add(axis + kOver + kLaunched + axis);
+    }
+    add(all + kOver + std::string(kPieces));
   }
   for (const PortfolioMember& member : portfolio.members) {
     add(member.kernel + std::string(kOfKernel));
@@ -80,15 +111,23 @@ std::vector<std::string> columns_of(const Portfolio& portfolio) {
   return columns;
 }
 
-}  // namespace
+float count_of(double count) { return kept(logarithm(std::max(1.0, count)) / kLn2); }
 
-bool PortfolioTrees::has_launch_columns() const {
-  const auto blocks = std::ranges::find(columns, kBlocks);
-  return columns.end() - blocks >= static_cast<std::ptrdiff_t>(kOfLaunch) && blocks[1] == kTail && blocks[2] == kPadding;
+/// The sum of the logarithms of extents.
+float extents_of(std::string_view product, const Shape& shape) {
+  float sum = 0.0F;
+  for (const auto part : std::views::split(product, kTimes)) {
+    const auto field = std::ranges::find(shape, std::string_view(part.begin(), part.end()), &Shape::value_type::first);
+    sum += field == shape.end() ? 0.0F : extent_of(field->second);
+  }
+  return sum;
 }
 
+}  // namespace
+
 std::size_t PortfolioTrees::changing() const {
-  return static_cast<std::size_t>(std::ranges::find(columns, kBlocks) - columns.begin()) + kOfLaunch;
+  const auto first_of_kernel = std::ranges::find_if(columns, [](const std::string& column) { return column.ends_with(kOfKernel); });
+  return static_cast<std::size_t>(first_of_kernel - columns.begin());
 }
 
 std::optional<std::vector<float>> PortfolioTrees::row_of(const PortfolioMember& member) const {
@@ -107,26 +146,86 @@ std::optional<std::vector<float>> PortfolioTrees::row_of(const PortfolioMember& 
   return row;
 }
 
-std::vector<float> PortfolioTrees::features_of(const Shape& shape) const {
-  std::vector<float> features;
-  for (std::size_t i = 0; columns[i] != kBlocks; ++i) {
-    const bool is_alignment = columns[i].ends_with('%');
-    const std::string_view axis = std::string_view(columns[i]).substr(0, columns[i].size() - (is_alignment ? 1 : 0));
-    const auto field = std::ranges::find(shape, axis, &Shape::value_type::first);
-    const std::int64_t extent = field == shape.end() ? 1 : field->second;
-    features.push_back(is_alignment ? static_cast<float>(factors_of_two(extent)) : extent_of(extent));
+bool PortfolioTrees::is_known() const {
+  const std::span<const std::string> first = std::span(columns).first(changing());
+  const auto is_axis = [&](std::string_view name) {
+    return name.find_first_of("#%*/") == std::string_view::npos && std::ranges::find(first, name) != first.end();
+  };
+  return std::ranges::all_of(first, [&](std::string_view column) {
+    if (column == kBlocks || column == kTail || column == kPadding || column == kPieces) {
+      return true;
+    }
+    const std::size_t over = column.find(kOver);
+    const std::string_view launched = over == std::string_view::npos ? "" : column.substr(over + 1);
+    if (column.starts_with(kLaunched) || (!launched.empty() && launched != kPieces)) {
+      const std::string_view axis = column.starts_with(kLaunched) ? column.substr(1) : column.substr(0, over);
+      return is_axis(axis) && (launched.empty() || launched.substr(1) == axis);
+    }
+    const std::string_view extents = column.substr(0, column.ends_with(kFactors) ? column.size() - 1 : over);
+    return std::ranges::all_of(std::views::split(extents, kTimes), [&](const auto part) { return is_axis({part.begin(), part.end()}); });
+  });
+}
+
+ShapeFeatures::ShapeFeatures(const PortfolioTrees& trees, const Shape& shape) {
+  std::vector<std::string_view> fields;
+  for (const auto& [name, extent] : shape) {
+    fields.emplace_back(name);
   }
-  return features;
+  std::ranges::sort(fields);
+  const auto place_of = [&](std::string_view axis) { return static_cast<std::size_t>(std::ranges::find(fields, axis) - fields.begin()); };
+  const std::size_t changing = trees.changing();
+  for (std::size_t i = 0; i < changing; ++i) {
+    const std::string_view name = trees.columns[i];
+    const std::size_t over = name.find(kOver);
+    const std::string_view extents = name.substr(0, over), launched = over == std::string_view::npos ? name : name.substr(over + 1);
+    Column& column = columns_.emplace_back();
+    if (name.ends_with(kFactors)) {
+      const auto field = std::ranges::find(shape, name.substr(0, name.size() - 1), &Shape::value_type::first);
+      column.number = field == shape.end() ? 0.0F : static_cast<float>(factors_of_two(field->second));
+      continue;
+    }
+    if (!name.starts_with(kLaunched)) {
+      column.number = extents_of(extents, shape);
+      column.is_rest = over != std::string_view::npos;
+    }
+    if (launched == kBlocks) {
+      column.of_launch = OfLaunch::kBlocks;
+    } else if (launched == kTail) {
+      column.of_launch = OfLaunch::kTail;
+    } else if (launched == kPadding) {
+      column.of_launch = OfLaunch::kPadding;
+    } else if (launched == kPieces) {
+      column.of_launch = OfLaunch::kPieces;
+    } else if (launched.starts_with(kLaunched)) {
+      column.of_launch = OfLaunch::kAlong;
+      column.field = place_of(launched.substr(1));
+    }
+  }
 }
 
-std::array<float, PortfolioTrees::kOfLaunch> PortfolioTrees::features_of(const LaunchSize& launch) {
-  return {static_cast<float>(logarithm(std::max(1.0, launch.blocks)) / kLn2), kept(launch.tail),
-          kept(std::min(kMostPadding, launch.padding))};
+float ShapeFeatures::at(std::size_t column, const LaunchSize& launch) const {
+  const Column& asked = columns_[column];
+  const auto counted = [&](double count) { return asked.is_rest ? asked.number - count_of(count) : count_of(count); };
+  switch (*asked.of_launch) {
+    case OfLaunch::kBlocks:
+      return static_cast<float>(logarithm(std::max(1.0, launch.blocks)) / kLn2);
+    case OfLaunch::kTail:
+      return kept(launch.tail);
+    case OfLaunch::kPadding:
+      return kept(std::min(kMostPadding, launch.padding));
+    case OfLaunch::kPieces:
+      return counted(launch.pieces);
+    case OfLaunch::kAlong:
+      break;
+  }
+  return counted(asked.field < launch.along.size() ? launch.along[asked.field] : 1.0);
 }
 
-std::vector<float> PortfolioTrees::features(std::vector<float> row, const std::vector<float>& of_shape, const LaunchSize& launch) const {
-  std::ranges::copy(features_of(launch), std::ranges::copy(of_shape, row.begin()).out);
-  return row;
+std::vector<float> ShapeFeatures::row(std::vector<float> of_member, const LaunchSize& launch) const {
+  for (std::size_t column = 0; column < columns_.size(); ++column) {
+    of_member[column] = is_of_shape(column) ? of_shape(column) : at(column, launch);
+  }
+  return of_member;
 }
 
 TreeMembers::TreeMembers(PortfolioTrees trees, const std::vector<PortfolioMember>& members, const std::vector<bool>& is_asked)
@@ -149,18 +248,16 @@ std::size_t TreeMembers::asked_at_once() const {
 
 std::vector<std::optional<double>> TreeMembers::expect(const Shape& shape, const std::vector<std::optional<LaunchSize>>& launches) const {
   const std::size_t members = is_asked_.size(), changing = trees_.changing();
-  std::vector<std::vector<std::uint8_t>> here(changing, std::vector<std::uint8_t>(asked_at_once()));
-  const std::vector<float> of_shape = trees_.features_of(shape);
-  for (std::size_t column = 0; column < of_shape.size(); ++column) {
-    std::ranges::fill(here[column], trees_.trees.bin_of(column, of_shape[column]));
-  }
   const auto is_known = [&](std::size_t member) { return is_asked_[member] && member < launches.size() && launches[member]; };
-  for (std::size_t member = 0; member < members; ++member) {
-    if (is_known(member)) {
-      const auto of_launch = PortfolioTrees::features_of(*launches[member]);
-      for (std::size_t i = 0; i < of_launch.size(); ++i) {
-        here[of_shape.size() + i][member] = trees_.trees.bin_of(of_shape.size() + i, of_launch[i]);
-      }
+  std::vector<std::vector<std::uint8_t>> here(changing, std::vector<std::uint8_t>(asked_at_once()));
+  const ShapeFeatures features(trees_, shape);
+  for (std::size_t column = 0; column < changing; ++column) {
+    if (features.is_of_shape(column)) {
+      std::ranges::fill(here[column], trees_.trees.bin_of(column, features.of_shape(column)));
+      continue;
+    }
+    for (std::size_t member = 0; member < members; ++member) {
+      here[column][member] = is_known(member) ? trees_.trees.bin_of(column, features.at(column, *launches[member])) : std::uint8_t{0};
     }
   }
   std::vector<std::span<const std::uint8_t>> bins(here.begin(), here.end());
@@ -174,17 +271,25 @@ std::vector<std::optional<double>> TreeMembers::expect(const Shape& shape, const
 }
 
 std::optional<PortfolioTrees> fit_trees(const Portfolio& portfolio) {
-  PortfolioTrees fitted{columns_of(portfolio), {}};
+  std::size_t known = 0;
+  for (const PortfolioPoint& point : portfolio.points) {
+    const auto is_launch_known = [](const PortfolioCell& cell) { return cell.launch.has_value(); };
+    known += point.elsewhere ? 0 : static_cast<std::size_t>(std::ranges::count_if(point.cells, is_launch_known));
+  }
+  if (known < kLeastSamples) {
+    return std::nullopt;
+  }
+  PortfolioTrees fitted{columns_of(portfolio, known), {}};
   TreeSamples samples{.features = fitted.columns.size(), .rows = {}, .targets = {}, .weights = {}};
   std::vector<std::vector<float>> rows;
   for (const PortfolioMember& member : portfolio.members) {
     rows.push_back(*fitted.row_of(member));
   }
   for (const PortfolioPoint& point : portfolio.points) {
-    const std::vector<float> of_shape = fitted.features_of(point.shape);
+    const ShapeFeatures here(fitted, point.shape);
     for (const PortfolioCell& cell : point.elsewhere ? std::vector<PortfolioCell>() : point.cells) {
       if (cell.launch) {
-        const std::vector<float> row = fitted.features(rows[cell.member], of_shape, *cell.launch);
+        const std::vector<float> row = here.row(rows[cell.member], *cell.launch);
         samples.rows.insert(samples.rows.end(), row.begin(), row.end());
         const double behind = level_logarithm(slowdown_level(cell.slowdown));  // as a text has it
         samples.targets.push_back(behind);
@@ -192,10 +297,7 @@ std::optional<PortfolioTrees> fit_trees(const Portfolio& portfolio) {
       }
     }
   }
-  if (samples.targets.size() < kLeastSamples) {
-    return std::nullopt;
-  }
-  fitted.trees = fit_boosted_trees(samples, std::clamp(samples.targets.size() / kSamplesOfTree, kLeastTrees, kMostFitted));
+  fitted.trees = fit_boosted_trees(samples, std::clamp(known / kSamplesOfTree, kLeastTrees, kMostFitted));
   return fitted;
 }
 

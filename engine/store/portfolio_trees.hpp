@@ -1,7 +1,6 @@
 #pragma once
 // What boosted trees expect of a portfolio's members: from all of its measurements at once, where a Gaussian process looks at the nearest.
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,28 +17,46 @@ struct Portfolio;
 struct PortfolioMember;
 
 /// Trees whose features are a shape's extents and their factors of two, what a member launches there, and the member's values. Columns name
-/// them: "m" and "m%", "#blocks", "#tail" and "#padding", "gemm:" (1 for a member of this kernel), "gemm.bm" (a number of it, or 1 for
-/// true) and "transpose.path=padded" (1 for this word).
+/// them. Of a shape: "m", "m%" (its factors of two) and "m*n" (a product). Of a launch there: "#blocks", "#tail", "#padding", "#pieces",
+/// "#m" (pieces along m), "m/#m" (what a piece has of it) and "m*n/#pieces" (what it has of all). Of a member: "gemm:" (1 for one of this
+/// kernel), "gemm.bm" (a number of it, or 1 for true) and "transpose.path=padded" (1 for this word). Extents, products and what is launched
+/// are logarithms to the base 2. Texts of before have fewer of a launch.
 struct PortfolioTrees {
   std::vector<std::string> columns;
   BoostedTrees trees;
 
-  static constexpr std::size_t kOfLaunch = 3;  ///< columns
-
-  /// Whether it has those of a launch, one after the other, after those of the shape.
-  [[nodiscard]] bool has_launch_columns() const;
+  /// Whether all columns of shapes and launches, which are the first ones, can be told.
+  [[nodiscard]] bool is_known() const;
   /// How many columns are of shapes and launches: the first ones, which change from shape to shape.
   [[nodiscard]] std::size_t changing() const;
   /// The features of a member, of no shape yet; nothing where no column is of its kernel.
   [[nodiscard]] std::optional<std::vector<float>> row_of(const PortfolioMember& member) const;
-  /// The features of a shape: the first ones of each row.
-  [[nodiscard]] std::vector<float> features_of(const Shape& shape) const;
-  /// The features of a launch, which follow those of the shape.
-  [[nodiscard]] static std::array<float, kOfLaunch> features_of(const LaunchSize& launch);
-  /// A member's row with those of a shape and of what it launches there.
-  [[nodiscard]] std::vector<float> features(std::vector<float> row, const std::vector<float>& of_shape, const LaunchSize& launch) const;
 
   friend bool operator==(const PortfolioTrees&, const PortfolioTrees&) = default;
+};
+
+/// The first columns at one shape: what is launched there is asked of one member after another.
+class ShapeFeatures {
+ public:
+  ShapeFeatures(const PortfolioTrees& trees, const Shape& shape);
+
+  /// Whether a column is the same for all members.
+  [[nodiscard]] bool is_of_shape(std::size_t column) const { return !columns_[column].of_launch; }
+  [[nodiscard]] float of_shape(std::size_t column) const { return columns_[column].number; }
+  /// One that is not.
+  [[nodiscard]] float at(std::size_t column, const LaunchSize& launch) const;
+  /// A member's row with all of these.
+  [[nodiscard]] std::vector<float> row(std::vector<float> of_member, const LaunchSize& launch) const;
+
+ private:
+  enum class OfLaunch { kBlocks, kTail, kPadding, kPieces, kAlong };
+  struct Column {
+    float number = 0.0F;  ///< of the shape; of a launch, what it is taken from if is_rest
+    std::optional<OfLaunch> of_launch = {};
+    std::size_t field = 0;  ///< kAlong: its place among all, by name
+    bool is_rest = false;   ///< what a piece has
+  };
+  std::vector<Column> columns_;
 };
 
 /// Members as trees see them, at one shape after another: what no shape changes is looked up once.

@@ -44,7 +44,7 @@ TEST_CASE("the tail is what whole waves take over even ones") {
   CHECK(size_at(spec, 15)->tail == doctest::Approx(std::log2(4.0 / 3.0)));
   CHECK(size_at(spec, 20)->tail == 0.0);
   CHECK(size_at(spec, 10001)->tail < 0.01);
-  CHECK(LaunchSizes(spec, {{"p.rows", Value(11)}}).at({}) == LaunchSize{11.0, 0.0});
+  CHECK(LaunchSizes(spec, {{"p.rows", Value(11)}}).at({}) == LaunchSize{.blocks = 11.0});
 }
 
 TEST_CASE("blocks that take one piece of work after another have one each in a wave") {
@@ -53,7 +53,7 @@ TEST_CASE("blocks that take one piece of work after another have one each in a w
   const Expression fewer = Expression::make(Operator::kLess, {kRows, resident});
   const Expression blocks = Expression::make(Operator::kSelect, {fewer, kRows, resident});
   const KernelSpec spec = launching({{Expression::constant(1000), kOne, kOne}, {blocks, kOne, kOne}});
-  CHECK(size_at(spec, 25) == LaunchSize{1000.0, std::log2(40.0 / 25.0)});
+  CHECK(size_at(spec, 25) == LaunchSize{.blocks = 1000.0, .tail = std::log2(40.0 / 25.0), .pieces = 1000.0});
   CHECK(size_at(spec, 40)->tail == 0.0);
   CHECK(size_at(spec, 41)->tail == doctest::Approx(std::log2(60.0 / 41.0)));
   KernelSpec with_sum = spec;  // of which blocks share the work, too
@@ -85,6 +85,26 @@ TEST_CASE("the padding is what pieces of work cover beyond the problem, along ea
   CHECK(padding(66, 256) == doctest::Approx(std::log2(128.0 / 66.0)).epsilon(0.01));
   CHECK(padding(66, 100) == doctest::Approx(std::log2(128.0 / 66.0) + std::log2(128.0 / 100.0)).epsilon(0.01));
   CHECK(padding(1, 128) == doctest::Approx(6.0));
+}
+
+TEST_CASE("pieces of work are counted along each field of the problem, whatever the device's size, in the order of the names") {
+  const auto tiles = [](const char* name, std::int64_t tile) {
+    const Expression up = Expression::make(Operator::kAdd, {Expression::variable(name), Expression::constant(tile - 1)});
+    return Expression::make(Operator::kDivide, {up, Expression::constant(tile)});
+  };
+  const auto least = [](const Expression& a, const Expression& b) {
+    return Expression::make(Operator::kSelect, {Expression::make(Operator::kLess, {a, b}), a, b});
+  };
+  const Expression all = Expression::make(Operator::kMultiply, {tiles("p.rows", 64), tiles("p.cols", 128)});
+  KernelSpec spec = launching({{least(all, kMultiprocessors), kOne, kOne}});
+  for (const char* const name : {"rows", "depth", "cols"}) {
+    spec.problem.emplace_back().name = name;
+  }
+  const Bindings bound{{"p.rows", Value(1000)}, {"p.cols", Value(300)}, {"p.depth", Value(5)}, {"d.multiprocessors", Value(10)}};
+  const LaunchSize size = LaunchSizes(spec, bound).at({}).value();
+  CHECK(size.blocks == 10.0);
+  CHECK(size.pieces == 48.0);
+  CHECK(size.along == std::vector<double>{3.0, 1.0, 16.0});
 }
 
 TEST_CASE("pieces that a device or a constant limits are no padding") {

@@ -44,7 +44,7 @@ TEST_CASE("the features of trees are the shape's, the launch's and the member's"
                                                   "toy.path=staged", "other:", "other.b"});
   const auto row = trees.row_of({"toy", "a=8,path=staged,c=3"});
   REQUIRE(row);
-  const std::vector<float> features = trees.features(*row, trees.features_of({{"rows", 48}, {"cols", 64}}), {32.0, 0.5, 0.25});
+  const std::vector<float> features = ShapeFeatures(trees, {{"rows", 48}, {"cols", 64}}).row(*row, {32.0, 0.5, 0.25});
   CHECK(features[0] == doctest::Approx(5.585));
   CHECK(std::vector(features.begin() + 1, features.begin() + 7) == std::vector<float>{4.0F, 5.0F, 0.5F, 0.25F, 1.0F, 8.0F});
   CHECK(features[7] < 0.0F);
@@ -53,12 +53,46 @@ TEST_CASE("the features of trees are the shape's, the launch's and the member's"
   CHECK_FALSE(trees.row_of({"unknown", "a=1"}));
 }
 
+TEST_CASE("trees of many measurements ask of products of extents, of pieces of work along each, and of what a piece has") {
+  Portfolio portfolio = by_alignment();
+  REQUIRE(portfolio.range.axes.size() == 2);
+  portfolio.range.axes[1].parts = {{1, 4096}};
+  portfolio.rule.reach = {16.0, 16.0};
+  const auto enough = portfolio.points;
+  for (std::int64_t cols = 128; cols <= 512; cols += 64) {
+    for (PortfolioPoint point : enough) {
+      point.shape[1].second = cols;
+      portfolio.points.push_back(std::move(point));
+    }
+  }
+  const PortfolioTrees trees = fit_trees(portfolio).value();
+  CHECK(std::vector(trees.columns.begin(), trees.columns.begin() + 15) ==
+        std::vector<std::string>{"rows", "rows%", "cols", "cols%", "#blocks", "#tail", "#padding", "rows*cols", "#pieces", "#rows",
+                                 "rows/#rows", "#cols", "cols/#cols", "rows*cols/#pieces", "toy:"});
+  CHECK(trees.changing() == 14);
+  const LaunchSize launch{.blocks = 4.0, .pieces = 32.0, .along = {2.0, 16.0}};  // of cols, of rows
+  const std::vector<float> row =
+      ShapeFeatures(trees, {{"rows", 256}, {"cols", 128}}).row(trees.row_of(portfolio.members[0]).value(), launch);
+  CHECK(std::vector(row.begin() + 7, row.begin() + 14) == std::vector<float>{15.0F, 5.0F, 4.0F, 4.0F, 1.0F, 6.0F, 10.0F});
+  const std::vector<float> unknown =
+      ShapeFeatures(trees, {{"rows", 256}, {"cols", 128}}).row(trees.row_of(portfolio.members[0]).value(), LaunchSize{4.0});
+  CHECK(unknown[9] == 0.0F);
+  portfolio.trees = trees;
+  CHECK(parse_portfolio(text(portfolio)).value().trees == trees);
+  for (const auto& [from, to] : {std::pair("\"#pieces\"", "\"#piece\""),
+                                 {"\"#rows\"", "\"#row\""},
+                                 {"rows/#rows", "rows/#cols"},
+                                 {"\"rows*cols\"", "\"rows*col\""}}) {
+    CHECK_FALSE(parse_portfolio(with(text(portfolio), from, to)).ok());
+  }
+}
+
 TEST_CASE("trees expect what members take, and few measurements, or none with a launch, are too few") {
   Portfolio portfolio = by_alignment();
   const PortfolioTrees trees = fit_trees(portfolio).value();
   const auto expected = [&](std::size_t member, std::int64_t rows) {
-    const auto of_shape = trees.features_of({{"rows", rows}, {"cols", 64}});
-    return trees.trees.expect(trees.features(trees.row_of(portfolio.members[member]).value(), of_shape, {static_cast<double>(rows)}));
+    const ShapeFeatures here(trees, {{"rows", rows}, {"cols", 64}});
+    return trees.trees.expect(here.row(trees.row_of(portfolio.members[member]).value(), {static_cast<double>(rows)}));
   };
   for (const std::int64_t rows : {24, 1000}) {
     CHECK(expected(1, rows) < expected(0, rows) - 0.3);
@@ -85,7 +119,7 @@ TEST_CASE("members are asked together what each is expected to take, and only th
     const auto expected = together.expect(shape, launches);
     REQUIRE(expected.size() == 5);
     for (const std::size_t member : {0, 1}) {
-      const auto row = trees.features(trees.row_of(members[member]).value(), trees.features_of(shape), *launches[member]);
+      const auto row = ShapeFeatures(trees, shape).row(trees.row_of(members[member]).value(), *launches[member]);
       CHECK(expected[member] == trees.trees.expect(row));
     }
     CHECK_FALSE(expected[2]);
@@ -118,6 +152,42 @@ TEST_CASE("a rule with trees chooses by what all measurements say, among what wa
   const MemberLaunches launches = launches_at(portfolio.points[40], 3);
   CHECK(PortfolioRule(portfolio).rank_without(40, launches).front().slowdown ==
         PortfolioRule(without).rank_without(40, launches).front().slowdown);
+}
+
+TEST_CASE("trees of very many measurements say first who may be chosen, and measurements nearby where trees say nothing") {
+  Portfolio portfolio = by_alignment();
+  portfolio.range.axes[1].parts = {{1, 4096}};
+  portfolio.rule.reach = {16.0, 16.0};
+  portfolio.rule.alignment = 0.0;
+  const auto some = portfolio.points;
+  for (std::int64_t cols = 128; portfolio.points.size() * 3 < 8000; cols += 64) {
+    for (PortfolioPoint point : some) {
+      point.shape[1].second = cols;
+      portfolio.points.push_back(std::move(point));
+    }
+  }
+  portfolio.trees = fit_trees(portfolio);
+  const auto chosen = [](const Portfolio& from, std::int64_t rows) {
+    const LaunchSize launch{static_cast<double>(rows)};
+    MemberLaunches launches{launch, launch, LaunchSize{1.0}};
+    launches.resize(from.members.size());
+    if (from.members.size() > 3) {
+      launches.back() = LaunchSize{1.0};
+    }
+    return PortfolioRule(from).rank({{"rows", rows}, {"cols", 200}}, launches).front().member;
+  };
+  for (const std::int64_t rows : {200, 203, 1000, 1001}) {
+    CHECK(chosen(portfolio, rows) == (rows % 8 == 0 ? 1U : 0U));
+  }
+  portfolio.members.push_back({"late", "c=1"});  // of a kernel that trees have no column for
+  portfolio.sources["late"] = "abcd";
+  for (PortfolioPoint& point : portfolio.points) {
+    point.cells.push_back({3, 1.0, LaunchSize{1.0}});
+    for (std::size_t member = 0; member < 3; ++member) {
+      point.cells[member].slowdown *= 1.5;
+    }
+  }
+  CHECK(chosen(portfolio, 203) == 3);
 }
 
 TEST_CASE("the text of a portfolio keeps its trees") {
