@@ -174,7 +174,7 @@ void add_range_options(cxxopts::Options& options) {
                                                                 cxxopts::value<Number>()->default_value("0"), "SECONDS")(
       "largest", "of a range: the largest shapes, by the bytes of their arguments", cxxopts::value<std::string>()->default_value("1GiB"),
       "SIZE")("members", "of a range: how many configurations at most",
-              cxxopts::value<std::string>()->default_value(std::to_string(Portfolio::kMostMembers)),
+              cxxopts::value<std::string>()->default_value(std::to_string(Portfolio::kUsualMembers)),
               "N")("out", "of a range: also write the portfolio to a file", cxxopts::value<std::string>(), "FILE");
 }
 

@@ -14,6 +14,7 @@ constexpr std::size_t kNewShare = 4;  // one in so many may be one that came wit
                                       // many one that could not be tried where another won
 constexpr std::size_t kUntriedShare = 3;  // one in so many of a session's, of what was tried nowhere near
 constexpr std::size_t kNeighbours = 2;    // of these, one parameter away from the same one
+constexpr std::size_t kFew = 4;           // legal ones: then those nearest to the others are timed, however much is known
 constexpr std::size_t kFewShapes = 8;     // at which a kernel was measured: its default is timed beside the others
 
 }  // namespace
@@ -104,7 +105,8 @@ PortfolioProposals::First PortfolioProposals::at(const Shape& shape, const Probl
   }
   std::vector<PortfolioMember> illegal;
   const std::vector<std::optional<Shape>> fastest = table_.fastest_at();
-  std::size_t newly_legal_left = most / kNewShare;
+  const bool is_exploring = most_members == 0 || !table_.knows_much();
+  std::size_t newly_legal_left = is_exploring ? most / kNewShare : 0;
   for (const std::size_t column : promising) {
     const PortfolioMember& member = table_.columns()[column];
     const std::optional<Configuration> configuration = taken < most ? legal(member, problem) : std::nullopt;
@@ -123,7 +125,7 @@ PortfolioProposals::First PortfolioProposals::at(const Shape& shape, const Probl
       }
     }
   }
-  for (std::size_t i = 0; i < illegal.size() && taken < most; ++i) {
+  for (std::size_t i = 0; i < illegal.size() && taken < (is_exploring ? most : std::min(most, kFew)); ++i) {
     add(illegal[i].kernel, nearest_legal(illegal[i], problem, spaces));
   }
   std::erase_if(first, [](const auto& one) { return one.second.empty(); });

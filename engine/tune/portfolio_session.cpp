@@ -32,6 +32,8 @@ using PortfolioClock = std::chrono::steady_clock;
 constexpr std::size_t kFirstShapes = 5;  // by sessions, before anything else, as far as there are any that are worth one
 // Of a budget. Choices that were not timed come first; while there are any, sessions have the rest.
 constexpr double kCheckShare = 0.05, kChoiceShare = 0.6, kSessionShare = 0.5, kCompareShare = 0.25, kSurveyShare = 1.0;
+// Once much is known.
+constexpr double kLaterChoiceShare = 0.3, kLaterSessionShare = 0.15, kLaterCompareShare = 0.1;
 constexpr std::size_t kCheckedAtOnce = 16;                    // members
 constexpr double kChecksBeyond = 0.2, kLeastForChecks = 4.0;  // of a run's seconds, and seconds, that the last checks may take
 constexpr std::size_t kMemberShare = 2;                       // quarters of what is surveyed, that members may have before others
@@ -115,7 +117,7 @@ class PortfolioSession {
       if (trials_left && *trials_left < RangeBudget::kLeastTrials && monitor_.wait_for_another()) {  // others are at the last ones
         continue;
       }
-      lane.spending->set_share(kSessions, has_begun() && !budget_.is_small() ? kSessionShare : 1.0);
+      set_shares(*lane.spending);
       const Result<bool> done = lane.spending->next();
       if (!done) {
         if (done.error().code != ErrorCode::kCancelled) {
@@ -146,6 +148,13 @@ class PortfolioSession {
   [[nodiscard]] bool stopped() const { return request_.common.stop.stop_requested(); }
   [[nodiscard]] bool is_over(const RangeLane& lane) const { return budget_.spent() >= 1.0 || is_idle(lane) || has_failed(lane); }
   [[nodiscard]] bool has_begun() const { return knowledge_.table().rows().size() >= kFirstShapes; }
+
+  void set_shares(Spending& spending) const {
+    const bool is_late = knowledge_.table().knows_much();
+    spending.set_share(kChoices, is_late ? kLaterChoiceShare : kChoiceShare);
+    spending.set_share(kSessions, !has_begun() || budget_.is_small() ? 1.0 : is_late ? kLaterSessionShare : kSessionShare);
+    spending.set_share(kComparisons, is_late ? kLaterCompareShare : kCompareShare);
+  }
 
   // ---- what it is spent on: each says whether there was something to do ----
 
@@ -364,7 +373,7 @@ class PortfolioSession {
   PortfolioChoices choices_{knowledge_.table(), knowledge_.shapes(), knowledge_.proposals()};
   PortfolioChecks checks_{knowledge_.table(), knowledge_.shapes(), knowledge_.proposals()};
   PortfolioComparisons comparisons_{knowledge_.table(), knowledge_.shapes(), knowledge_.proposals()};
-  static constexpr std::size_t kSessions = 2;  // the place of explore() among a lane's activities
+  static constexpr std::size_t kChoices = 1, kSessions = 2, kComparisons = 3;  // places among a lane's activities
   PortfolioReport report_;
   std::size_t timed_choices_ = 0;
   std::map<std::string, const RangeLane*> failed_at_;  ///< which lane failed first, by the text of the shape

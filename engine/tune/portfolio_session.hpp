@@ -28,7 +28,7 @@ struct PortfolioRequest {
   TuneRequest common;  ///< what holds for every session: all but spec, problem and budget; each of its devices measures shapes of its own
   Budget budget;       ///< of all shapes together, earlier runs included; of 0 trials: the portfolio of what the store knows
   double seconds_each = 0.0;  ///< for a shape; 0: a part of the budget
-  std::size_t most_members = Portfolio::kMostMembers;
+  std::size_t most_members = Portfolio::kUsualMembers;
   double most_bytes = 1 << 30;                                ///< of a shape's arguments
   bool resume = true;                                         ///< what earlier runs of the range spent counts
   std::function<void(const PortfolioProgress&)> on_progress;  ///< one call at a time; of several devices, from several threads

@@ -57,6 +57,9 @@ class PortfolioTable {
   [[nodiscard]] std::vector<std::optional<Shape>> fastest_at() const;
   /// Shapes at which something of the kernel was measured.
   [[nodiscard]] std::size_t shapes_of(const std::string& kernel) const;
+  /// Whether so many shapes were measured that what is lost is lost by choosing among what is known: more of them are worth more than what
+  /// nobody has tried.
+  [[nodiscard]] bool knows_much() const;
   /// Whether it was measured at enough shapes to say that it is nowhere as fast as a member must be somewhere.
   [[nodiscard]] bool is_hopeless(const PortfolioMember& member) const;
   /// Nothing for what was never measured.

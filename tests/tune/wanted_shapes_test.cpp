@@ -20,7 +20,7 @@ constexpr std::int64_t kGeneration = 3;
 /// A range of test::copy_kernel() with what was measured of it.
 class Known {
  public:
-  explicit Known(const char* range, std::size_t most_members = Portfolio::kMostMembers) : request_(requested(range, most_members)) {}
+  explicit Known(const char* range, std::size_t most_members = Portfolio::kUsualMembers) : request_(requested(range, most_members)) {}
 
   void measure(std::int64_t n, std::int64_t wide, double us) {
     Trial trial;
