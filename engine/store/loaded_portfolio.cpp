@@ -108,7 +108,7 @@ Result<std::shared_ptr<const LoadedPortfolio>> load_portfolio(std::string_view t
 }
 
 Loaded together(std::span<const Loaded> all) {
-  if (all.size() == 1) {
+  if (all.size() == 1 || all.front()->portfolio().knows_much()) {
     return all.front();
   }
   std::string key;

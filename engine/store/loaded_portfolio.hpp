@@ -48,7 +48,7 @@ class LoadedPortfolio {
 Result<std::shared_ptr<const LoadedPortfolio>> load_portfolio(std::string_view text);
 
 /// The first one, with the members and the measurements of the others, which are for the same operation, dtypes and range on other
-/// products: what is fast there is fast here, more often than not. At least one.
+/// products: what is fast there is fast here, more often than not. It alone, if it knows much. At least one.
 std::shared_ptr<const LoadedPortfolio> together(std::span<const std::shared_ptr<const LoadedPortfolio>> all);
 
 }  // namespace hone

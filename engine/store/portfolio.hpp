@@ -77,6 +77,17 @@ struct Portfolio {
   double seconds = 0.0;                      ///< spent on it,
   std::int64_t trials = 0;                   ///< and measurements made for it
   bool is_checked = false;                   ///< each member has passed the full gate at some shape: earlier versions did not ask for it
+
+  /// Whether it has so many measurements of its own product that trees tell as well as the process which members may be chosen, and other
+  /// products' have nothing to add (docs/results/untuned-h200-2026-11-30-second.md).
+  [[nodiscard]] bool knows_much() const {
+    constexpr std::size_t kMany = 8000;
+    std::size_t measured = 0;
+    for (const PortfolioPoint& point : points) {
+      measured += point.elsewhere ? 0 : point.cells.size();
+    }
+    return measured >= kMany;
+  }
 };
 
 /// What the text of a portfolio keeps of a slowdown: the logarithm, in steps that are fine near the best (4e-4) and coarse far from it; at

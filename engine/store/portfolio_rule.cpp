@@ -31,10 +31,10 @@ constexpr std::size_t kAgainMeasured = 384;  // so many of them
 constexpr std::size_t kFewMembers = 320;     // with more members than this a shape has more at first,
 constexpr std::size_t kMoreMeasured = 512;
 constexpr double kTreesShare = 2.0 / 3.0;  // of what is expected, where there are trees
-// Trees that know so many measurements are as good as the process at telling which members may be chosen, have more of what is expected
-// then, and fewer measurements are enough to look again (docs/results/untuned-h200-2026-11-30-second.md).
-constexpr std::size_t kManyMeasured = 8000, kAgainOfMany = 256;
+// Where trees know much they have more of what is expected, and fewer measurements are enough to look again
+// (docs/results/untuned-h200-2026-11-30-second.md).
 constexpr double kShareOfMany = 0.85;
+constexpr std::size_t kAgainOfMany = 256;
 constexpr std::size_t kBestPoints = 16;  // that the best at a shape is predicted from
 constexpr std::size_t kAround = 8;       // points, what their best takes is what to expect of the best before more is known
 constexpr double kOtherProduct = 0.25;   // how far other products' measurements are, in reaches (docs/results/rule-2026-11-26.md)
@@ -85,14 +85,12 @@ PortfolioRule::Launch PortfolioRule::kept(const LaunchSize& launch) {
 PortfolioRule::PortfolioRule(const Portfolio& portfolio) : settings_(portfolio.rule) {
   if (portfolio.trees) {
     std::vector<bool> is_own(portfolio.members.size());
-    std::size_t measured = 0;
     for (const PortfolioPoint& point : portfolio.points) {
       for (const PortfolioCell& cell : point.elsewhere ? std::vector<PortfolioCell>() : point.cells) {
         is_own[cell.member] = true;
-        ++measured;
       }
     }
-    knows_much_ = measured >= kManyMeasured;
+    knows_much_ = portfolio.knows_much();
     trees_.emplace(*portfolio.trees, portfolio.members, is_own);
   }
   for (std::size_t i = 0; i < portfolio.range.axes.size(); ++i) {
