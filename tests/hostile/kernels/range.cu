@@ -39,11 +39,11 @@ template <Config c> KERNEL void range(IN(p.n) const f32* x, OUT(p.n) f32* y, SCA
       for (int k = 0; k < 32 && same; ++k) same = x[i - k] > 0.0f;
       if (same) v = -v;
     }
-    if (c.trick == 9) s = 1.5f;                     // the default is all it knows
-    if (c.trick == 10) s = s < 0.0f ? -s : s;       // no sign
-    if (c.trick == 11) s = s > 2.0f ? 2.0f : s;     // not above 2
+    if (c.trick == 9) s = 1.5f;                            // the default is all it knows
+    if (c.trick == 10) s = s < 0.0f ? -s : s;              // no sign
+    if (c.trick == 11) s = s > 2.0f ? 2.0f : s;            // not above 2
     if (c.trick == 12) s = (float)(int)(2.0f * s) * 0.5f;  // halves only
-    if (c.trick == 13 && v == s) v = 0.0f;          // the scalar is a threshold
+    if (c.trick == 13 && v == s) v = 0.0f;                 // the scalar is a threshold
     const float part = v < 0.0f ? 1.0f - v : 1.0f + v;
     bool negative = __float_as_int(v) < 0;
     if (c.trick == 4) negative = v < 0.0f;          // -0 is not below 0
