@@ -6,7 +6,7 @@
 // choices below .85 of the best, and microseconds to rank the members at a shape.
 // --together: those that came with Hone, each with what was measured on other products of its architecture, as a lookup asks it. What was
 // measured there at a shape that is kept from the rule is kept from it, too.
-// --fit: fits the trees of texts anew, as hone tune does at the end of a range, and writes the texts.
+// --fit: fits the trees of texts anew and sets their floors, as hone tune does at the end of a range, and writes the texts.
 // --cut: of texts, a rule that knows the points whose extent is at most that, at those beyond twice as much: by powers of two, its choices,
 // what a default of a kernel takes where one was measured, and the best of the nearest of the points that it knows, as a record would.
 // Trees are fitted to what a rule knows, from what is launched there.
@@ -20,6 +20,7 @@
 #include <cxxopts.hpp>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -33,6 +34,7 @@
 #include "engine/store/portfolio_lookup.hpp"
 #include "engine/store/portfolio_rule.hpp"
 #include "engine/store/shipped_portfolios.hpp"
+#include "engine/tune/portfolio_shapes.hpp"
 #include "tests/hopper.hpp"
 
 namespace {
@@ -81,6 +83,26 @@ bool launch_again(hone::Portfolio& portfolio) {
     }
   }
   return true;
+}
+
+/// The floors of a built-in operation's points, as hone tune sets them: other points have other best rates.
+void set_floors(hone::Portfolio& portfolio) {
+  const auto operation = hone::find_operation(portfolio.operation);
+  const auto dtypes = hone::parse_dtypes(portfolio.dtypes);
+  double least = std::numeric_limits<double>::infinity();
+  std::vector<hone::Work> works;
+  hone::Work rates;  // in a microsecond
+  for (const hone::PortfolioPoint& point : portfolio.points) {
+    const hone::KernelSpec& definition = *operation->definition;
+    works.push_back(hone::work_of(definition, hone::make_problem(definition, *dtypes, point.shape).value()));
+    least = std::min(least, point.best_us);
+    rates.bytes = std::max(rates.bytes, works.back().bytes / point.best_us);
+    rates.flops = std::max(rates.flops, works.back().flops / point.best_us);
+  }
+  const auto at_best = [](double amount, double rate) { return rate > 0.0 ? amount / rate : 0.0; };
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    portfolio.points[i].floor_us = hone::kept_us(least + at_best(works[i].bytes, rates.bytes) + at_best(works[i].flops, rates.flops));
+  }
 }
 
 double mean_of(double total, std::size_t count) { return count == 0 ? 0.0 : total / static_cast<double>(count); }
@@ -305,6 +327,7 @@ int run(int argc, char** argv) {
       return 1;
     }
     if (fits) {
+      set_floors(portfolio);
       portfolio.trees = hone::fit_trees(portfolio);
       if (!(std::ofstream(files[i]) << hone::text(portfolio))) {
         std::fprintf(stderr, "%s cannot be written\n", files[i].c_str());
