@@ -569,10 +569,12 @@ std::vector<Opinion> PortfolioRule::rank(const Row& at, std::size_t without, con
   const std::size_t measured = unlike_.size() > kFewMembers ? kMoreMeasured : kFirstMeasured;
   const std::vector<bool> is_known = known_at(near, unmeasured);
   const Second second = advised != nullptr ? second_opinions(*advised, launches, is_known) : Second();
-  std::vector<Opinion> all =
-      second.empty() || !knows_much_ ? opinions(near, everyone(), kept_launches, measured, unmeasured) : first_opinions(near, second);
-  for (Opinion& one : all) {
-    advise(one, second);
+  std::vector<Opinion> all;
+  if (knows_much_ && !second.empty()) {
+    all = first_opinions(near, second);
+  } else {
+    all = opinions(near, everyone(), kept_launches, measured, unmeasured);
+    std::ranges::for_each(all, [&](Opinion& one) { advise(one, second); });
   }
   sort_by_wanted(all);
   const bool is_any_known = std::ranges::any_of(launches, [](const std::optional<LaunchSize>& one) { return one.has_value(); });
