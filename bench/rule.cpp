@@ -20,7 +20,6 @@
 #include <cxxopts.hpp>
 #include <fstream>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -85,23 +84,20 @@ bool launch_again(hone::Portfolio& portfolio) {
   return true;
 }
 
-/// The floors of a built-in operation's points, as hone tune sets them: other points have other best rates.
+/// The floors of a built-in operation's points: those that were added change what the best rates are.
 void set_floors(hone::Portfolio& portfolio) {
   const auto operation = hone::find_operation(portfolio.operation);
   const auto dtypes = hone::parse_dtypes(portfolio.dtypes);
-  double least = std::numeric_limits<double>::infinity();
+  const hone::KernelSpec& definition = *operation->definition;
   std::vector<hone::Work> works;
-  hone::Work rates;  // in a microsecond
+  std::vector<double> best;
   for (const hone::PortfolioPoint& point : portfolio.points) {
-    const hone::KernelSpec& definition = *operation->definition;
     works.push_back(hone::work_of(definition, hone::make_problem(definition, *dtypes, point.shape).value()));
-    least = std::min(least, point.best_us);
-    rates.bytes = std::max(rates.bytes, works.back().bytes / point.best_us);
-    rates.flops = std::max(rates.flops, works.back().flops / point.best_us);
+    best.push_back(point.best_us);
   }
-  const auto at_best = [](double amount, double rate) { return rate > 0.0 ? amount / rate : 0.0; };
-  for (std::size_t i = 0; i < works.size(); ++i) {
-    portfolio.points[i].floor_us = hone::kept_us(least + at_best(works[i].bytes, rates.bytes) + at_best(works[i].flops, rates.flops));
+  const std::vector<double> floors = hone::floors_us(works, best);
+  for (std::size_t i = 0; i < floors.size(); ++i) {
+    portfolio.points[i].floor_us = hone::kept_us(floors[i]);
   }
 }
 

@@ -11,10 +11,10 @@ namespace {
 
 constexpr double kNear = 1.2;            // times the fastest: what is slower is not chosen there, and neither is what is somewhat better
 constexpr std::size_t kShapesEach = 24;  // that are planned for a member, spread over those where it is near, and for a winner
-constexpr std::size_t kEnough = 8;       // shapes at which something is compared
-constexpr std::size_t kFirstFew = 3;     // shapes after which it is given up, if it is behind
-constexpr double kBehind = 0.03;         // in the mean of the logarithms
-constexpr double kClearly = 1.02;        // times the fastest: the best member, where another won
+constexpr std::size_t kEnough = PortfolioTable::kCompared;
+constexpr std::size_t kFirstFew = 3;  // shapes after which it is given up, if it is behind
+constexpr double kBehind = 0.03;      // in the mean of the logarithms
+constexpr double kClearly = 1.02;     // times the fastest: the best member, where another won
 
 /// Of 40 the first 20: 0, 2, 4, ..., then 1, 3, ...: those that come first are spread over all.
 std::vector<std::size_t> spread(std::size_t count, std::size_t first) {

@@ -105,7 +105,7 @@ PortfolioProposals::First PortfolioProposals::at(const Shape& shape, const Probl
   }
   std::vector<PortfolioMember> illegal;
   const std::vector<std::optional<Shape>> fastest = table_.fastest_at();
-  const bool is_exploring = most_members == 0 || !table_.knows_much();
+  const bool is_exploring = most_members == 0 || !table_.has_many_shapes();
   std::size_t newly_legal_left = is_exploring ? most / kNewShare : 0;
   for (const std::size_t column : promising) {
     const PortfolioMember& member = table_.columns()[column];

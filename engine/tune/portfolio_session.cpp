@@ -150,7 +150,7 @@ class PortfolioSession {
   [[nodiscard]] bool has_begun() const { return knowledge_.table().rows().size() >= kFirstShapes; }
 
   void set_shares(Spending& spending) const {
-    const bool is_late = knowledge_.table().knows_much();
+    const bool is_late = knowledge_.table().has_many_shapes();
     spending.set_share(kChoices, is_late ? kLaterChoiceShare : kChoiceShare);
     spending.set_share(kSessions, !has_begun() || budget_.is_small() ? 1.0 : is_late ? kLaterSessionShare : kSessionShare);
     spending.set_share(kComparisons, is_late ? kLaterCompareShare : kCompareShare);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <ranges>
 #include <string_view>
@@ -21,11 +22,11 @@ constexpr double kGain = 0.00005;    // of the mean logarithm: what a member mus
 constexpr double kContender = 1.15;  // times the best: what is slower everywhere is no member
 constexpr std::size_t kEnough = 8;   // shapes at which what is a contender nowhere was measured, to say that it is hopeless
 constexpr std::size_t kRare = 256;   // one in so many shapes: of what was timed at fewer no rule can tell where it is fast,
-constexpr std::size_t kKnown = 8;    // unless it was at so many: what is compared with members is at no more
+                                     // unless it was at so many as comparisons ask for: PortfolioTable::kCompared
 constexpr double kTie = 1e-9;
 // Shapes. Of bf16 products half of 2,400 lose .029 at those that are kept from the rule, all .022, and of the sessions and comparisons of
 // 440 s there hardly a configuration became a member (docs/results/untuned-h200-2026-11-30-second.md).
-constexpr std::size_t kMuch = 1024;
+constexpr std::size_t kManyShapes = 1024;
 
 /// Whether its time says how fast the configuration is; of a slow one, about.
 bool was_timed(const Trial& trial) {
@@ -192,16 +193,26 @@ void PortfolioTable::sort() {
   works_ = std::move(works);
 }
 
-void PortfolioTable::set_floors() {
+std::vector<double> floors_us(std::span<const Work> works, std::span<const double> best_us) {
   Work rates;  // in a microsecond
   double least = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < rows_.size(); ++i) {
-    least = std::min(least, rows_[i].best_us);
-    rates = {std::max(rates.bytes, works_[i].bytes / rows_[i].best_us), std::max(rates.flops, works_[i].flops / rows_[i].best_us)};
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    least = std::min(least, best_us[i]);
+    rates = {std::max(rates.bytes, works[i].bytes / best_us[i]), std::max(rates.flops, works[i].flops / best_us[i])};
   }
+  std::vector<double> floors;
+  for (const Work& work : works) {
+    floors.push_back(least + (rates.bytes > 0.0 ? work.bytes / rates.bytes : 0.0) + (rates.flops > 0.0 ? work.flops / rates.flops : 0.0));
+  }
+  return floors;
+}
+
+void PortfolioTable::set_floors() {
+  std::vector<double> best;
+  std::ranges::transform(rows_, std::back_inserter(best), &Row::best_us);
+  const std::vector<double> floors = floors_us(works_, best);
   for (std::size_t i = 0; i < rows_.size(); ++i) {
-    rows_[i].floor_us =
-        least + (rates.bytes > 0.0 ? works_[i].bytes / rates.bytes : 0.0) + (rates.flops > 0.0 ? works_[i].flops / rates.flops : 0.0);
+    rows_[i].floor_us = floors[i];
   }
 }
 
@@ -230,7 +241,7 @@ std::size_t PortfolioTable::shapes_of(const std::string& kernel) const {
   }));
 }
 
-bool PortfolioTable::knows_much() const { return rows_.size() >= kMuch; }
+bool PortfolioTable::has_many_shapes() const { return rows_.size() >= kManyShapes; }
 
 bool PortfolioTable::is_hopeless(const PortfolioMember& member) const {
   const std::optional<std::size_t> column = find_column(member);
@@ -265,7 +276,7 @@ std::vector<std::size_t> PortfolioTable::choose(const std::vector<Row>& all, std
   if (is_checked_only_ && left.empty()) {  // what is fastest has not passed: what has is better than nothing
     std::ranges::copy_if(checked_, std::back_inserter(left), [&](std::size_t column) { return !wrong_.contains(column); });
   }
-  std::erase_if(left, [&](std::size_t column) { return cells[column].size() * kRare < all.size() && cells[column].size() < kKnown; });
+  std::erase_if(left, [&](std::size_t column) { return cells[column].size() * kRare < all.size() && cells[column].size() < kCompared; });
   std::vector<double> reached(all.size(), kUncovered);
   const auto is_before = [&](std::size_t a, std::size_t b) {
     return cells[a].size() != cells[b].size()

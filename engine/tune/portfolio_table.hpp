@@ -22,8 +22,13 @@ struct Work {
   double bytes = 0.0, flops = 0.0;
 };
 
+/// What each shape's work takes at the best rates of all, beyond the shortest time of all: microseconds, in the order of the shapes.
+std::vector<double> floors_us(std::span<const Work> works, std::span<const double> best_us);
+
 class PortfolioTable {
  public:
+  static constexpr std::size_t kCompared = 8;  ///< shapes at which something is compared with members, and that are enough for one
+
   struct Row {
     Shape shape;
     double best_us = 0.0;                        ///< 0: nothing was right
@@ -59,7 +64,7 @@ class PortfolioTable {
   [[nodiscard]] std::size_t shapes_of(const std::string& kernel) const;
   /// Whether so many shapes were measured that what is lost is lost by choosing among what is known: more of them are worth more than what
   /// nobody has tried.
-  [[nodiscard]] bool knows_much() const;
+  [[nodiscard]] bool has_many_shapes() const;
   /// Whether it was measured at enough shapes to say that it is nowhere as fast as a member must be somewhere.
   [[nodiscard]] bool is_hopeless(const PortfolioMember& member) const;
   /// Nothing for what was never measured.
