@@ -1,9 +1,11 @@
 // How good are the choices of portfolios' rules, and how many measurements do they need?
-//   build/bin/rule [--share 0.5] [--together | [--fit] TEXT... | --cut rows=1024 TEXT...]
+//   build/bin/rule [--share 0.5] [--once 0.5] [--together | [--fit] TEXT... | --cut rows=1024 TEXT...]
 // Of each portfolio (those that came with Hone, or the texts given) an eighth of the points at a time is kept from the rule, which knows
 // that share of the other points' measurements. At each point kept from it with five measured members or more: the logarithm of the
 // slowdown of its choice among them, over that of the best of them. Prints one JSON object: for each portfolio the mean, the share of
 // choices below .85 of the best, and microseconds to rank the members at a shape.
+// --once: of that share of the members a rule knows one measurement, the one where the member was nearest to the best: as of what one
+// session found.
 // --together: those that came with Hone, each with what was measured on other products of its architecture, as a lookup asks it. What was
 // measured there at a shape that is kept from the rule is kept from it, too.
 // --fit: fits the trees of texts anew and sets their floors, as hone tune does at the end of a range, and writes the texts.
@@ -39,7 +41,8 @@
 namespace {
 
 constexpr std::size_t kFolds = 8, kLeastMeasured = 5;
-constexpr double kSlow = 0.1625;  // logarithm of 1 / 0.85
+constexpr std::size_t kOnce = std::size_t{1} << 40;  // in the place of a point, for what is drawn of a member alone
+constexpr double kSlow = 0.1625;                     // logarithm of 1 / 0.85
 
 /// A number from 0 to 1 that seems random and is the same in each run.
 double drawn(std::size_t point, std::size_t member) {
@@ -117,7 +120,26 @@ std::size_t choice_at(const hone::PortfolioPoint& point, const std::vector<hone:
   return std::ranges::find_if(order, [&](const hone::Opinion& one) { return point.find(one.member) != nullptr; })->member;
 }
 
-nlohmann::ordered_json judged(const hone::Portfolio& portfolio, double share) {
+/// Of a share of the members all measurements go but the one where the member is nearest to the best.
+void know_once(hone::Portfolio& portfolio, double share) {
+  for (std::size_t member = 0; member < portfolio.members.size(); ++member) {
+    if (drawn(kOnce, member) >= share) {
+      continue;
+    }
+    const hone::PortfolioPoint* nearest = nullptr;
+    for (const hone::PortfolioPoint& point : portfolio.points) {
+      const hone::PortfolioCell* const cell = point.find(member);
+      if (cell != nullptr && (nearest == nullptr || cell->slowdown < nearest->find(member)->slowdown)) {
+        nearest = &point;
+      }
+    }
+    for (hone::PortfolioPoint& point : portfolio.points) {
+      std::erase_if(point.cells, [&](const hone::PortfolioCell& cell) { return cell.member == member && &point != nearest; });
+    }
+  }
+}
+
+nlohmann::ordered_json judged(const hone::Portfolio& portfolio, double share, double once) {
   const std::vector<std::optional<std::size_t>> folds = folds_of(portfolio);
   double sum = 0.0, seconds = 0.0;
   std::size_t choices = 0, slow = 0;
@@ -130,6 +152,7 @@ nlohmann::ordered_json judged(const hone::Portfolio& portfolio, double share) {
         std::erase_if(point.cells, [&](const hone::PortfolioCell& cell) { return drawn(i, cell.member) >= share; });
       }
     }
+    know_once(known, once);
     known.trees = portfolio.trees ? hone::fit_trees(known) : std::nullopt;
     const hone::PortfolioRule rule(known);
     for (std::size_t i = 0; i < portfolio.points.size(); ++i) {
@@ -271,13 +294,14 @@ hone::Portfolio together(const hone::Portfolio& portfolio) {
 
 int run(int argc, char** argv) {
   cxxopts::Options options("rule");
-  options.add_options()("share", "", cxxopts::value<double>()->default_value("1"))("together", "")("fit", "")(
-      "cut", "", cxxopts::value<std::string>())("texts", "", cxxopts::value<std::vector<std::string>>());
+  options.add_options()("share", "", cxxopts::value<double>()->default_value("1"))(
+      "once", "", cxxopts::value<double>()->default_value("0"))("together", "")("fit", "")("cut", "", cxxopts::value<std::string>())(
+      "texts", "", cxxopts::value<std::vector<std::string>>());
   options.parse_positional("texts");
   const auto parsed = options.parse(argc, argv);
-  const auto share = parsed["share"].as<double>();
-  if (!(share > 0.0 && share <= 1.0)) {
-    std::fprintf(stderr, "--share is above 0 and at most 1\n");
+  const auto share = parsed["share"].as<double>(), once = parsed["once"].as<double>();
+  if (!(share > 0.0 && share <= 1.0 && once >= 0.0 && once <= 1.0)) {
+    std::fprintf(stderr, "--share is above 0 and at most 1, --once from 0 to 1\n");
     return 2;
   }
   const bool is_together = parsed.count("together") > 0, fits = parsed.count("fit") > 0;
@@ -338,7 +362,7 @@ int run(int argc, char** argv) {
       all.push_back(judged_outside(portfolio, *cut));
       continue;
     }
-    all.push_back(judged(portfolio, share));
+    all.push_back(judged(portfolio, share, once));
     sum += all.back()["loss"].get<double>();
   }
   if (cut) {

@@ -500,7 +500,7 @@ std::vector<Opinion> PortfolioRule::rank(const Shape& shape, const MemberLaunche
 PortfolioRule::Second PortfolioRule::second_opinions(const Shape& shape, const MemberLaunches& launches,
                                                      const std::vector<bool>& is_known) const {
   Second all = trees_ ? trees_->expect(shape, launches) : Second();
-  for (std::size_t member = 0; member < all.size(); ++member) {
+  for (std::size_t member = 0; !knows_much_ && member < all.size(); ++member) {
     if (!is_known[member]) {
       all[member].reset();
     }
@@ -567,8 +567,11 @@ std::vector<Opinion> PortfolioRule::rank(const Row& at, std::size_t without, con
   const std::vector<Near> far = nearest(at, without, kFarPoints);
   const std::vector<Near> near(far.begin(), far.begin() + static_cast<std::ptrdiff_t>(std::min(kNearPoints, far.size())));
   const std::size_t measured = unlike_.size() > kFewMembers ? kMoreMeasured : kFirstMeasured;
-  const std::vector<bool> is_known = known_at(near, unmeasured);
+  std::vector<bool> is_known = known_at(near, unmeasured);
   const Second second = advised != nullptr ? second_opinions(*advised, launches, is_known) : Second();
+  for (std::size_t member = 0; knows_much_ && member < second.size(); ++member) {
+    is_known[member] = is_known[member] || second[member];
+  }
   std::vector<Opinion> all;
   if (knows_much_ && !second.empty()) {
     all = first_opinions(near, second);

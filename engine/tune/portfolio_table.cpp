@@ -5,6 +5,7 @@
 #include <functional>
 #include <iterator>
 #include <limits>
+#include <numeric>
 #include <ranges>
 #include <string_view>
 #include <utility>
@@ -243,6 +244,14 @@ std::size_t PortfolioTable::shapes_of(const std::string& kernel) const {
 
 bool PortfolioTable::has_many_shapes() const { return rows_.size() >= kManyShapes; }
 
+std::size_t PortfolioTable::measurements() const {
+  std::size_t all = 0;
+  for (const Row& row : rows_) {
+    all += row.slowdowns.size();
+  }
+  return all;
+}
+
 bool PortfolioTable::is_hopeless(const PortfolioMember& member) const {
   const std::optional<std::size_t> column = find_column(member);
   std::size_t measured = 0;
@@ -410,6 +419,13 @@ void PortfolioTable::fill(Portfolio& portfolio, const std::vector<Row>& all, con
 
 Portfolio PortfolioTable::portfolio_as_set(Portfolio about, std::size_t most) const {
   fill(about, rows_, choose(rows_, most));
+  return about;
+}
+
+Portfolio PortfolioTable::portfolio_of_all(Portfolio about) const {
+  std::vector<std::size_t> all(columns_.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  fill(about, rows_, all);
   return about;
 }
 

@@ -29,6 +29,15 @@ Portfolio by_alignment() {
   return portfolio;
 }
 
+/// Its points at as many other shapes.
+std::vector<PortfolioPoint> some_more(const Portfolio& portfolio) {
+  std::vector<PortfolioPoint> more(portfolio.points.begin() + 1, portfolio.points.end());
+  for (PortfolioPoint& point : more) {
+    point.shape[1].second += 1;
+  }
+  return more;
+}
+
 std::string with(const std::string& text, const std::string& from, const std::string& to) {
   std::string changed = text;
   const std::size_t at = changed.find(from);
@@ -179,6 +188,15 @@ TEST_CASE("trees of very many measurements say first who may be chosen, and meas
   for (const std::int64_t rows : {200, 203, 1000, 1001}) {
     CHECK(chosen(portfolio, rows) == (rows % 8 == 0 ? 1U : 0U));
   }
+  // What trees know by its parameters may be chosen far from where it was measured.
+  Portfolio once = portfolio;
+  for (std::size_t i = 1; i < once.points.size(); ++i) {
+    std::erase_if(once.points[i].cells, [](const PortfolioCell& cell) { return cell.member == 1; });
+  }
+  for (PortfolioPoint& point : some_more(once)) {
+    once.points.push_back(std::move(point));
+  }
+  CHECK(chosen(once, 1000) == 1);
   portfolio.members.push_back({"late", "c=1"});  // of a kernel that trees have no column for
   portfolio.sources["late"] = "abcd";
   for (PortfolioPoint& point : portfolio.points) {
