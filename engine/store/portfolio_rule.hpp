@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/store/portfolio.hpp"
+#include "engine/store/measured_process.hpp"
 
 namespace hone {
 
@@ -24,15 +24,12 @@ MemberLaunches launches_at(const PortfolioPoint& point, std::size_t members);
 /// Whether a member may be chosen at a shape, as where it is legal; empty: all may. Asked of those that come first, until there are enough.
 using MayBeChosen = std::function<bool(std::size_t member)>;
 
-/// A Gaussian process over shapes and members: its coordinates are the extents of a shape and their alignments, how many blocks a member's
-/// launch has there and how evenly they fill the device, and the values of the member's parameters, so that what one member took says
-/// something of members like it. It is one of times (their logarithms, above those of the points' floors): what one configuration takes
-/// changes smoothly from shape to shape, and so does what the best takes, which has a process of its own; how far one is behind the other
-/// does not. A prediction is made from the measurements nearest to the shape; those that may be chosen are then predicted again, from the
-/// measurements nearest to one of them. Far from where it was measured a member is expected to be slow. Where the portfolio has trees,
-/// which know all measurements on its product, a member that was measured nearby is expected to take a mean of what they and the process
-/// say; what is asked as if a point had not been measured, and how sure the rule is, are the process's alone. The rule computes with basic
-/// arithmetic alone, in a fixed order, so the same portfolio gives the same choice on every host.
+/// Asks a Gaussian process of the measurements (MeasuredProcess). A prediction is made from the measurements nearest to the shape; those
+/// that may be chosen are then predicted again, from the measurements nearest to one of them. Far from where it was measured a member is
+/// expected to be slow. Where the portfolio has trees, which know all measurements on its product, a member that was measured nearby is
+/// expected to take a mean of what they and the process say, and where they know much, any member that they know; what is asked as if a
+/// point had not been measured, and how sure the rule is, are the process's alone. Like the process it computes with basic arithmetic
+/// alone, in a fixed order, so the same portfolio gives the same choice on every host.
 class PortfolioRule {
  public:
   /// Of a portfolio with at least one point.
@@ -61,34 +58,11 @@ class PortfolioRule {
   friend RuleSettings fit_settings(const Portfolio& portfolio);
   static constexpr std::size_t kMeasured =
       320;  ///< that settings are judged by: more gain little (docs/results/untuned-h100-2026-11-27.md)
-  using Row = std::vector<double>;
-  /// A LaunchSize as texts keep it.
-  struct Launch {
-    double blocks = 0.0, tail = 0.0;  ///< the logarithm of the blocks, to the base 2
-  };
-  using Launches = std::vector<std::optional<Launch>>;
-  static Launch kept(const LaunchSize& launch);
-  /// A measurement: a member at a point.
-  struct Cell {
-    std::size_t point = 0, member = 0;
-    double time = 0.0;  ///< as best_ has it
-    std::optional<Launch> launch;
-  };
-  /// A point and how far it is, the nearest first.
-  struct Near {
-    double square = 0.0;
-    std::size_t point = 0;
-  };
-  struct Expected {
-    double mean = 0.0, deviation = 1.0;  ///< of a process of deviation 1
-  };
-  [[nodiscard]] bool is_of_other_product(std::size_t point) const { return points_[point].back() != 0.0; }
-  void align_products(const Portfolio& portfolio);
-  void forget_launches_known_in_part();
-  [[nodiscard]] Row coordinates(const Shape& shape) const;
+  using Row = MeasuredProcess::Row;
+  using Launches = MeasuredProcess::Launches;
+  using Near = MeasuredProcess::Near;
   /// What is expected of a member that was measured at none of the nearest points.
   enum class Unmeasured { kIsSlow, kIsLikeOthers };
-  [[nodiscard]] std::vector<Near> nearest(const Row& at, std::size_t without, std::size_t most) const;
   [[nodiscard]] std::vector<bool> known_at(const std::vector<Near>& near, Unmeasured unmeasured) const;
   /// What the trees expect of each member at a shape; nothing of one of which nothing is known there, or that they do not know.
   using Second = std::vector<std::optional<double>>;
@@ -101,14 +75,6 @@ class PortfolioRule {
   void sort_by_wanted(std::vector<Opinion>& opinions) const;
   void look_again(std::vector<Opinion>& all, const std::vector<Near>& far, const Launches& launches, const MayBeChosen& may_be_chosen,
                   const Second& second) const;
-  /// What to expect at a shape, before more is known: of the best, and of any member.
-  struct Usual {
-    double best = 0.0, member = 0.0;
-  };
-  [[nodiscard]] Usual usual_at(const std::vector<Near>& near) const;
-  struct Placed;
-  class Distances;
-  class Neighbourhood;
   /// Of these members, from at most so many measurements; `launches`: everyone's. The doubt is that of a process of deviation 1.
   [[nodiscard]] std::vector<Opinion> opinions(const std::vector<Near>& near, const std::vector<std::size_t>& members,
                                               const Launches& launches, std::size_t most, Unmeasured unmeasured) const;
@@ -117,15 +83,9 @@ class PortfolioRule {
   [[nodiscard]] Score leave_one_out(std::size_t most, std::size_t measured) const;
   [[nodiscard]] double wanted(const Opinion& opinion) const;
 
-  std::vector<std::size_t> axes_;  ///< of the shape, those that vary
-  RuleSettings settings_;
-  std::optional<TreeMembers> trees_;      ///< asked of what was measured on the portfolio's product
-  bool knows_much_ = false;               ///< trees do
-  std::vector<bool> is_launch_known_;     ///< of each member: where it was measured, and with it all of its kernel
-  std::vector<Row> unlike_;               ///< of each pair of members: how much they differ, see RuleSettings; infinite between kernels
-  std::vector<Row> points_;               ///< coordinates
-  Row best_;                              ///< at each point, the logarithm of its best time over its floor
-  std::vector<std::vector<Cell>> cells_;  ///< of each point, in the order of the members
+  MeasuredProcess process_;
+  std::optional<TreeMembers> trees_;  ///< asked of what was measured on the portfolio's product
+  bool knows_much_ = false;           ///< trees do
 };
 
 }  // namespace hone
