@@ -107,46 +107,24 @@ std::optional<std::pair<std::size_t, double>> PortfolioComparisons::best_of(cons
   return best;
 }
 
-std::optional<PortfolioComparisons::Pair> PortfolioComparisons::pair_of_winner(const PortfolioMember& winner,
-                                                                               const PortfolioTable::Row& here) const {
+std::optional<PortfolioComparisons::Pair> PortfolioComparisons::pair_of_winner(std::size_t winner, const PortfolioTable::Row& here) const {
   const auto best = best_of(members_, here);
   const Result<Problem> problem = shapes_.problem_at(here.shape);
   if (!best || !problem) {
     return std::nullopt;
   }
-  const PortfolioMember& member = table_.columns()[best->first];
-  const std::optional<Configuration> own = proposals_.legal(member, *problem), others = proposals_.legal(winner, *problem);
-  return own && others ? std::optional(Pair{member, winner, *own, *others, best->second, 0, true}) : std::nullopt;
+  const PortfolioMember &member = table_.columns()[best->first], &other = table_.columns()[winner];
+  const std::optional<Configuration> own = proposals_.legal(member, *problem), others = proposals_.legal(other, *problem);
+  return own && others ? std::optional(Pair{member, other, *own, *others, best->second, 0, true}) : std::nullopt;
 }
 
-void PortfolioComparisons::compare_with(const Portfolio& so_far) {
+void PortfolioComparisons::add_winners(const Portfolio& so_far, const PortfolioRule& rule, double session_seconds) {
   members_.clear();
   for (const PortfolioMember& member : so_far.members) {
     if (const std::optional<std::size_t> column = table_.find_column(member)) {
       members_.push_back(*column);
     }
   }
-}
-
-void PortfolioComparisons::add_design(const PortfolioDesign& design, const Portfolio& so_far) {
-  compare_with(so_far);
-  const std::optional<std::size_t> column = table_.find_column(design.member);
-  Winner& winner = winners_[design.member];
-  for (const std::size_t at : design.rows) {
-    const PortfolioTable::Row& row = table_.rows()[at];
-    std::optional<Pair> pair = pair_of_winner(design.member, row);
-    if (pair && winner.around.insert(text(row.shape)).second && !(column && row.slowdowns.contains(*column))) {
-      pairs_at(row.shape).push_back(*std::move(pair));
-    }
-  }
-}
-
-bool PortfolioComparisons::has_winners() const {
-  return std::ranges::any_of(places_, [](const Place& place) { return std::ranges::any_of(place.pairs, &Pair::is_of_winner); });
-}
-
-void PortfolioComparisons::add_winners(const Portfolio& so_far, const PortfolioRule& rule, double session_seconds) {
-  compare_with(so_far);
   const std::vector<PortfolioTable::Row>& rows = table_.rows();
   std::map<Shape, const PortfolioTable::Row*> row_of;
   for (const PortfolioTable::Row& row : rows) {
@@ -159,8 +137,7 @@ void PortfolioComparisons::add_winners(const Portfolio& so_far, const PortfolioR
     if (!is_ahead || table_.is_wrong(fastest->first)) {
       continue;
     }
-    const PortfolioMember& won = table_.columns()[fastest->first];
-    Winner& winner = winners_[won];
+    Winner& winner = winners_[fastest->first];
     if (winner.around.size() >= kEnough || winner.points == so_far.points.size()) {
       continue;
     }
@@ -172,7 +149,7 @@ void PortfolioComparisons::add_winners(const Portfolio& so_far, const PortfolioR
       if (near == row_of.end() || near->second == &row || !problem || !shapes_.is_cheap(*problem, session_seconds)) {
         continue;
       }
-      std::optional<Pair> pair = pair_of_winner(won, *near->second);
+      std::optional<Pair> pair = pair_of_winner(fastest->first, *near->second);
       if (pair && winner.around.insert(text(shape)).second && !near->second->slowdowns.contains(fastest->first)) {
         pairs_at(shape).push_back(*std::move(pair));
       }
@@ -215,7 +192,7 @@ void PortfolioComparisons::leave_out_what_is_known() {
   };
   const auto compared_winner = [&](std::size_t winner) {
     const auto [known, is_new] = winners.try_emplace(winner);
-    for (const std::string& shape : is_new ? winners_.at(table_.columns()[winner]).around : std::set<std::string>()) {
+    for (const std::string& shape : is_new ? winners_.at(winner).around : std::set<std::string>()) {
       const PortfolioTable::Row& row = *row_of.at(shape);
       const auto slowdown = row.slowdowns.find(winner);
       const auto best = best_of(members_, row);

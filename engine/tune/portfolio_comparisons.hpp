@@ -1,7 +1,7 @@
 #pragma once
-// Members of a portfolio beside what could be one, at measured shapes: what a search could not try where a member won, what won at one
-// shape and is known at few, and what was designed. A configuration is chosen as a member for what it gains over many shapes: one that was
-// tried at a shape or two never is, however much better it would be.
+// Members of a portfolio beside what could be one, at measured shapes: what a search could not try where a member won, and what won at one
+// shape and is known at few. A configuration is chosen as a member for what it gains over many shapes: one that was tried at a shape or two
+// never is, however much better it would be.
 
 #include <map>
 #include <optional>
@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "engine/tune/portfolio_designs.hpp"
 #include "engine/tune/portfolio_proposals.hpp"
 
 namespace hone {
@@ -29,11 +28,6 @@ class PortfolioComparisons {
   /// `rule`: of `so_far`.
   void add_winners(const Portfolio& so_far, const PortfolioRule& rule, double session_seconds);
 
-  /// At the shapes where it is expected to be ahead, as if it had won there. `so_far`: the members that it is compared with.
-  void add_design(const PortfolioDesign& design, const Portfolio& so_far);
-  /// Whether a winner or a design is still to be compared, as of the last next().
-  [[nodiscard]] bool has_winners() const;
-
   /// The planned shape at which most winners can be compared, then most others; at most `most` configurations, those first that were
   /// compared least, a member before what it is compared with. What was timed at enough shapes, or is behind at the first few, is no
   /// longer; what was proposed twice at a shape and not timed is not there again. Nothing if nothing is left.
@@ -45,7 +39,7 @@ class PortfolioComparisons {
     Configuration configuration, other_configuration;
     double slowdown = 0.0;      ///< of the member
     std::size_t compared = 0;   ///< at so many shapes
-    bool is_of_winner = false;  ///< the other won somewhere, or was designed
+    bool is_of_winner = false;  ///< the other won somewhere
   };
   struct Place {
     Shape shape;
@@ -65,8 +59,7 @@ class PortfolioComparisons {
 
   [[nodiscard]] std::vector<Pair> pairs_of_member(const PortfolioMember& member, const Shape& won_at, const Shape& here,
                                                   double slowdown) const;
-  [[nodiscard]] std::optional<Pair> pair_of_winner(const PortfolioMember& winner, const PortfolioTable::Row& here) const;
-  void compare_with(const Portfolio& so_far);
+  [[nodiscard]] std::optional<Pair> pair_of_winner(std::size_t winner, const PortfolioTable::Row& here) const;
   /// Of these columns, the best at a row and its slowdown; nothing where none was measured.
   [[nodiscard]] static std::optional<std::pair<std::size_t, double>> best_of(const std::vector<std::size_t>& columns,
                                                                              const PortfolioTable::Row& row);
@@ -78,8 +71,8 @@ class PortfolioComparisons {
   const PortfolioProposals& proposals_;
   std::vector<Place> places_;
   std::set<PortfolioMember> planned_for_;
-  std::vector<std::size_t> members_;  ///< the columns of those that winners are compared with
-  std::map<PortfolioMember, Winner> winners_;
+  std::vector<std::size_t> members_;                                 ///< the columns of those that winners are compared with
+  std::map<std::size_t, Winner> winners_;                            ///< by column
   std::map<std::pair<PortfolioMember, std::string>, int> proposed_;  ///< how often, by what is compared and the shape
 };
 

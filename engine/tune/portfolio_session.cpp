@@ -20,7 +20,6 @@
 #include "engine/tune/portfolio_checks.hpp"
 #include "engine/tune/portfolio_choices.hpp"
 #include "engine/tune/portfolio_comparisons.hpp"
-#include "engine/tune/portfolio_designs.hpp"
 #include "engine/tune/range_budget.hpp"
 #include "engine/tune/range_lanes.hpp"
 #include "engine/tune/warm.hpp"
@@ -34,11 +33,10 @@ constexpr std::size_t kFirstShapes = 5;  // by sessions, before anything else, a
 // Of a budget. Choices that were not timed come first; while there are any, sessions have the rest.
 constexpr double kCheckShare = 0.05, kChoiceShare = 0.6, kSessionShare = 0.5, kCompareShare = 0.25, kSurveyShare = 1.0;
 // Once much is known.
-constexpr double kLaterChoiceShare = 0.1, kLaterSessionShare = 0.1, kLaterCompareShare = 0.4;
+constexpr double kLaterChoiceShare = 0.2, kLaterSessionShare = 0.3, kLaterCompareShare = 0.1;
 constexpr std::size_t kCheckedAtOnce = 16;                    // members
 constexpr double kChecksBeyond = 0.2, kLeastForChecks = 4.0;  // of a run's seconds, and seconds, that the last checks may take
 constexpr std::size_t kMemberShare = 2;                       // quarters of what is surveyed, that members may have before others
-constexpr std::size_t kDesigned = 28;                         // configurations at once, as many as a survey times
 constexpr std::size_t kChoicesEach = 32;                      // shapes, or so many new ones, until the rule is made again
 constexpr int kPatience = 3;                                  // with failures in a row, and with turns that find nothing to do
 
@@ -247,27 +245,12 @@ class PortfolioSession {
     const Portfolio& portfolio = knowledge_.portfolio();
     comparisons_.plan(portfolio.members, budget_.session_seconds());
     comparisons_.add_winners(portfolio, *knowledge_.rule(), budget_.session_seconds());
-    if (!comparisons_.has_winners() && !designs_.is_done()) {
-      design();
-    }
     const std::optional<PlannedSurvey> next = comparisons_.next(budget_.most_surveyed());
     if (next) {
       HONE_ASSIGN(const bool measured, survey(lane, next->shape, next->first));
       lane.failed_comparisons += measured ? 0 : 1;
     }
     return next.has_value();
-  }
-
-  /// What nobody has tried.
-  void design() {
-    const PortfolioTrees* const trees = knowledge_.trees();
-    if (trees == nullptr || knowledge_.rule() == nullptr) {
-      return;
-    }
-    const Portfolio& portfolio = knowledge_.portfolio();
-    for (const PortfolioDesign& one : designs_.next(portfolio.members, *trees, budget_.session_seconds(), kDesigned)) {
-      comparisons_.add_design(one, portfolio);
-    }
   }
 
   /// What is promising at a new shape; where nothing of that can be timed, a session, which counts as a survey: it is all that can be had
@@ -389,7 +372,6 @@ class PortfolioSession {
   RangeBudget budget_;
   PortfolioChoices choices_{knowledge_.table(), knowledge_.shapes(), knowledge_.proposals()};
   PortfolioChecks checks_{knowledge_.table(), knowledge_.shapes(), knowledge_.proposals()};
-  PortfolioDesigns designs_{knowledge_.table(), knowledge_.shapes(), knowledge_.proposals()};
   PortfolioComparisons comparisons_{knowledge_.table(), knowledge_.shapes(), knowledge_.proposals()};
   static constexpr std::size_t kChoices = 1, kSessions = 2, kComparisons = 3;  // places among a lane's activities
   PortfolioReport report_;

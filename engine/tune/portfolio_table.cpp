@@ -5,7 +5,6 @@
 #include <functional>
 #include <iterator>
 #include <limits>
-#include <numeric>
 #include <ranges>
 #include <string_view>
 #include <utility>
@@ -25,6 +24,9 @@ constexpr std::size_t kEnough = 8;   // shapes at which what is a contender nowh
 constexpr std::size_t kRare = 256;   // one in so many shapes: of what was timed at fewer no rule can tell where it is fast,
                                      // unless it was at so many as comparisons ask for: PortfolioTable::kCompared
 constexpr double kTie = 1e-9;
+// What is left of a portfolio's places once much is known goes to what is ahead at a shape or two, by a sum of logarithms of at least this:
+// trees know it by its parameters (docs/results/untuned-h200-2026-11-30-third.md).
+constexpr double kGainOnce = 0.02;
 // Shapes. Of bf16 products half of 2,400 lose .029 at those that are kept from the rule, all .022, and of the sessions and comparisons of
 // 440 s there hardly a configuration became a member (docs/results/untuned-h200-2026-11-30-second.md).
 constexpr std::size_t kManyShapes = 1024;
@@ -244,14 +246,6 @@ std::size_t PortfolioTable::shapes_of(const std::string& kernel) const {
 
 bool PortfolioTable::has_many_shapes() const { return rows_.size() >= kManyShapes; }
 
-std::size_t PortfolioTable::measurements() const {
-  std::size_t all = 0;
-  for (const Row& row : rows_) {
-    all += row.slowdowns.size();
-  }
-  return all;
-}
-
 bool PortfolioTable::is_hopeless(const PortfolioMember& member) const {
   const std::optional<std::size_t> column = find_column(member);
   std::size_t measured = 0;
@@ -285,35 +279,44 @@ std::vector<std::size_t> PortfolioTable::choose(const std::vector<Row>& all, std
   if (is_checked_only_ && left.empty()) {  // what is fastest has not passed: what has is better than nothing
     std::ranges::copy_if(checked_, std::back_inserter(left), [&](std::size_t column) { return !wrong_.contains(column); });
   }
-  std::erase_if(left, [&](std::size_t column) { return cells[column].size() * kRare < all.size() && cells[column].size() < kCompared; });
-  std::vector<double> reached(all.size(), kUncovered);
   const auto is_before = [&](std::size_t a, std::size_t b) {
     return cells[a].size() != cells[b].size()
                ? cells[a].size() > cells[b].size()
                : std::pair(columns_[a].kernel, columns_[a].configuration) < std::pair(columns_[b].kernel, columns_[b].configuration);
   };
   std::ranges::sort(left, is_before);
-  while (chosen.size() < most && !left.empty()) {
-    auto best = left.end();
-    double most_gain = kGain * static_cast<double>(all.size());
-    for (auto at = left.begin(); at != left.end(); ++at) {
-      double gain = 0.0;
-      for (const Cell& cell : cells[*at]) {
-        gain += std::max(0.0, reached[cell.row] - cell.slowdown);
+  std::vector<double> reached(all.size(), kUncovered);
+  const auto choose_from = [&](std::vector<std::size_t>& from, double least_gain) {
+    while (chosen.size() < most && !from.empty()) {
+      auto best = from.end();
+      double most_gain = least_gain;
+      for (auto at = from.begin(); at != from.end(); ++at) {
+        double gain = 0.0;
+        for (const Cell& cell : cells[*at]) {
+          gain += std::max(0.0, reached[cell.row] - cell.slowdown);
+        }
+        if (gain > most_gain + kTie) {
+          most_gain = gain;
+          best = at;
+        }
       }
-      if (gain > most_gain + kTie) {
-        most_gain = gain;
-        best = at;
+      if (best == from.end()) {
+        break;
       }
+      for (const Cell& cell : cells[*best]) {
+        reached[cell.row] = std::min(reached[cell.row], cell.slowdown);
+      }
+      chosen.push_back(*best);
+      from.erase(best);
     }
-    if (best == left.end()) {
-      break;
-    }
-    for (const Cell& cell : cells[*best]) {
-      reached[cell.row] = std::min(reached[cell.row], cell.slowdown);
-    }
-    chosen.push_back(*best);
-    left.erase(best);
+  };
+  const auto is_rare = [&](std::size_t column) { return cells[column].size() * kRare < all.size() && cells[column].size() < kCompared; };
+  std::vector<std::size_t> known;
+  std::ranges::copy_if(left, std::back_inserter(known), [&](std::size_t column) { return !is_rare(column); });
+  choose_from(known, kGain * static_cast<double>(all.size()));
+  if (all.size() >= kManyShapes) {
+    std::erase_if(left, [&](std::size_t column) { return std::ranges::find(chosen, column) != chosen.end(); });
+    choose_from(left, kGainOnce);
   }
   return chosen;
 }
@@ -419,13 +422,6 @@ void PortfolioTable::fill(Portfolio& portfolio, const std::vector<Row>& all, con
 
 Portfolio PortfolioTable::portfolio_as_set(Portfolio about, std::size_t most) const {
   fill(about, rows_, choose(rows_, most));
-  return about;
-}
-
-Portfolio PortfolioTable::portfolio_of_all(Portfolio about) const {
-  std::vector<std::size_t> all(columns_.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  fill(about, rows_, all);
   return about;
 }
 

@@ -65,8 +65,6 @@ class PortfolioTable {
   /// Whether so many shapes were measured that what is lost is lost by choosing among what is known: more of them are worth more than what
   /// nobody has tried.
   [[nodiscard]] bool has_many_shapes() const;
-  /// Of all columns, at the shapes at which something was right.
-  [[nodiscard]] std::size_t measurements() const;
   /// Whether it was measured at enough shapes to say that it is nowhere as fast as a member must be somewhere.
   [[nodiscard]] bool is_hopeless(const PortfolioMember& member) const;
   /// Nothing for what was never measured.
@@ -87,7 +85,8 @@ class PortfolioTable {
   void sort();
 
   /// At most so many columns: each in turn the one that brings the mean of the logarithms of the slowdowns down most, as long as that is
-  /// more than a member is worth. Ties go to what was measured more often, then by name.
+  /// more than a member is worth; of many shapes, then also those that are clearly ahead of these at a shape or two. Ties go to what was
+  /// measured more often, then by name.
   [[nodiscard]] std::vector<std::size_t> choose(std::size_t most) const { return choose(rows_, most); }
   /// The columns that could be members and were measured at shapes near this one, what a rule of all of them with these settings expects to
   /// be fast there first. `launches`: of members there.
@@ -104,8 +103,6 @@ class PortfolioTable {
   [[nodiscard]] Portfolio portfolio(Portfolio about, std::size_t most) const;
   /// The same with the rule's settings of `about`: to fit them takes seconds.
   [[nodiscard]] Portfolio portfolio_as_set(Portfolio about, std::size_t most) const;
-  /// All columns as members, however slow they are.
-  [[nodiscard]] Portfolio portfolio_of_all(Portfolio about) const;
   /// What is to be expected of such a portfolio at a new shape: each shape in turn (of many, a part of them) has no part in it, neither in
   /// its rule nor in which configurations are members. The choice is among those that were measured there.
   void judge(Portfolio& portfolio, std::size_t most) const;

@@ -13,7 +13,6 @@ namespace hone {
 namespace {
 
 constexpr double kLearnAgain = 1.5;  // times as many shapes as when it was last asked what a portfolio of them is like
-constexpr double kFitAgain = 1.1;    // times as many measurements as when trees were fitted last
 
 }  // namespace
 
@@ -120,7 +119,7 @@ bool RangeKnowledge::go_on_from(const Portfolio& earlier) {
   });
   if (portfolio_.points.empty()) {
     portfolio_ = earlier;
-    portfolio_.trees.reset();  // of what was known then, and of members alone
+    portfolio_.trees.reset();  // of what was known then
     learnt_ = portfolio_.points.size();
     rule_.emplace(portfolio_);
   }
@@ -150,7 +149,6 @@ void RangeKnowledge::note_shape(const Shape& shape, bool explored) {
 
 void RangeKnowledge::learn() {
   portfolio_ = table_.portfolio(about_, request_.most_members);
-  portfolio_.trees = trees_;
   learnt_ = portfolio_.points.size();
   make_rule();
 }
@@ -158,20 +156,6 @@ void RangeKnowledge::learn() {
 void RangeKnowledge::learn_as_set() {
   portfolio_ = table_.portfolio_as_set(portfolio_, request_.most_members);
   make_rule();
-}
-
-const PortfolioTrees* RangeKnowledge::trees() {
-  if (!table_.has_many_shapes()) {
-    return nullptr;
-  }
-  const std::size_t measurements = table_.measurements();
-  if (static_cast<double>(measurements) >= kFitAgain * static_cast<double>(learnt_of_trees_)) {
-    trees_ = fit_trees(table_.portfolio_of_all(about_));
-    learnt_of_trees_ = measurements;
-    portfolio_.trees = trees_;
-    learn_as_set();
-  }
-  return trees_ ? &*trees_ : nullptr;
 }
 
 void RangeKnowledge::make_rule() {
@@ -189,7 +173,6 @@ void RangeKnowledge::prepare_to_finish() {
 Portfolio RangeKnowledge::finish() {
   table_.sort();
   table_.choose_checked_only();
-  trees_.reset();  // they know what the judge keeps from a rule
   learn();
   Portfolio portfolio = portfolio_;
   table_.judge(portfolio, request_.most_members);

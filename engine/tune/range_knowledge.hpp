@@ -57,10 +57,6 @@ class RangeKnowledge {
   [[nodiscard]] const PortfolioShapes& shapes() const { return shapes_; }
   [[nodiscard]] const PortfolioProposals& proposals() const { return proposals_; }
 
-  /// Of all that was measured, once that is at many shapes (PortfolioTable::has_many_shapes), and again when a tenth more is known; null
-  /// before. The rule asks them, too. To fit them takes seconds.
-  [[nodiscard]] const PortfolioTrees* trees();
-
   /// What is worth a trial at a shape: PortfolioProposals::at.
   [[nodiscard]] PortfolioProposals::First proposed(const Shape& shape, const Problem& problem, std::size_t most,
                                                    std::size_t most_members) const;
@@ -88,8 +84,6 @@ class RangeKnowledge {
   std::size_t learnt_ = 0;  ///< points, when the rule was fitted last
   PortfolioShapes shapes_{request_};
   PortfolioProposals proposals_{request_, table_, shapes_};
-  std::optional<PortfolioTrees> trees_;
-  std::size_t learnt_of_trees_ = 0;  ///< measurements, when they were fitted
   bool has_own_ = false;
 };
 

@@ -18,7 +18,6 @@ inline KernelSpec copy_kernel() {
   spec.problem = {{.name = "n", .default_value = 64, .comment = ""}};
   const Expression rest = Expression::make(Operator::kRemainder, {Expression::variable("p.n"), Expression::variable("c.wide")});
   spec.constraints = {{Expression::make(Operator::kEqual, {rest, Expression::constant(0)}), "", 1}};
-  spec.passes.emplace_back().grid = {Expression::variable("p.n"), Expression::constant(1), Expression::constant(1)};
   spec.cost.bytes = spec.cost.flops = Expression::variable("p.n");
   return spec;
 }
@@ -36,20 +35,19 @@ class CopyRange {
       measure(n, 1, 10.0);
     }
   }
-  void measure(std::int64_t n, std::int64_t wide, double us) { measure(spec_, n, wide, 32, us); }
-  void measure(std::int64_t n, std::int64_t wide, std::int64_t block, double us) { measure(spec_, n, wide, block, us); }
-  void measure_other(std::int64_t n, std::int64_t wide, double us) { measure(other_, n, wide, 32, us); }
+  void measure(std::int64_t n, std::int64_t wide, double us) { measure(spec_, n, wide, us); }
+  void measure_other(std::int64_t n, std::int64_t wide, double us) { measure(other_, n, wide, us); }
   /// In a final round.
-  void measure_final(std::int64_t n, std::int64_t wide, double us) { measure(spec_, n, wide, 32, us, true); }
+  void measure_final(std::int64_t n, std::int64_t wide, double us) { measure(spec_, n, wide, us, true); }
 
  private:
   static KernelSpec named(KernelSpec spec, std::string name) {
     spec.name = std::move(name);
     return spec;
   }
-  void measure(const KernelSpec& spec, std::int64_t n, std::int64_t wide, std::int64_t block, double us, bool final_round = false) {
+  void measure(const KernelSpec& spec, std::int64_t n, std::int64_t wide, double us, bool final_round = false) {
     Trial trial;
-    trial.configuration = {{Value(wide), Value(block)}};
+    trial.configuration = {{Value(wide), Value(32)}};
     trial.outcome = us > 0.0 ? Outcome::kOk : Outcome::kWrongResult;
     trial.measurement.median_us = us;
     trial.final_round = final_round;

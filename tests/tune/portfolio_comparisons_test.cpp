@@ -214,31 +214,6 @@ TEST_CASE("what was wrong somewhere is not compared as a winner") {
   CHECK_FALSE(compared.next({}).has_value());
 }
 
-TEST_CASE("a design is timed beside the best member where it is expected to be ahead, until that is enough") {
-  ComparedWinners compared;
-  Portfolio about;
-  about.range = compared.request.range;
-  about.rule.reach = {RuleSettings::kUsualReach};
-  const Portfolio so_far = compared.table.portfolio_as_set(about, 1);
-  CHECK_FALSE(compared.comparisons.has_winners());
-  std::vector<std::size_t> rows;
-  for (std::size_t row = 0; row < compared.table.rows().size(); ++row) {
-    rows.push_back(row);
-  }
-  compared.comparisons.add_design({{"copy", "wide=4,block=64"}, rows}, so_far);
-  CHECK(compared.comparisons.has_winners());
-  std::set<std::int64_t> at;
-  while (const auto next = compared.comparisons.next(28)) {
-    CHECK(next->first.at("copy") == std::vector<Configuration>{{{Value(1), Value(32)}}, {{Value(4), Value(64)}}});
-    const std::int64_t n = next->shape.front().second;
-    CHECK(n % 64 == 0);  // where it is legal
-    CHECK(at.insert(n).second);
-    compared.measure(n, 4, 64, 9.0);
-  }
-  CHECK(at.size() == PortfolioTable::kCompared);
-  CHECK_FALSE(compared.comparisons.has_winners());
-}
-
 TEST_CASE("what is a winner and a member's neighbour is proposed at a shape as often as others") {
   ComparedWinners compared;
   compared.measure(320, 4, 9.0);

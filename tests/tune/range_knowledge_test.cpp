@@ -12,7 +12,8 @@
 namespace hone {
 
 TEST_CASE("a range with enough measurements ends with trees, in its text, too") {
-  const KernelSpec spec = test::copy_kernel();
+  KernelSpec spec = test::copy_kernel();
+  spec.passes.emplace_back().grid = {Expression::variable("p.n"), Expression::constant(1), Expression::constant(1)};
   const Operation operation{spec.name, {&spec}, &spec};
   PortfolioRequest request;
   request.operation = &operation;
@@ -40,48 +41,6 @@ TEST_CASE("a range with enough measurements ends with trees, in its text, too") 
   REQUIRE(portfolio.trees);
   CHECK(portfolio.trees->columns.front() == "n");
   CHECK(parse_portfolio(text(portfolio)).value().trees == portfolio.trees);
-}
-
-TEST_CASE("a range of many shapes has trees of all that was measured as it goes, and again when a tenth more is known") {
-  const KernelSpec spec = test::copy_kernel();
-  const Operation operation{spec.name, {&spec}, &spec};
-  PortfolioRequest request;
-  request.operation = &operation;
-  request.common.device.info.product = "Abacus";
-  request.range = parse_range(spec, "n=1..65536").value();
-  request.dtypes = DType::kF32;
-  ScratchStore scratch = ScratchStore::create().value();
-  RangeKnowledge knowledge(request, scratch.store());
-  std::int64_t n = 0;
-  const auto measure = [&](std::size_t shapes) {
-    for (; shapes > 0; --shapes) {
-      n += 4;
-      std::vector<Trial> trials(2);
-      for (std::size_t i = 0; i < trials.size(); ++i) {
-        trials[i].configuration = {{Value(i == 0 ? 1 : 4), Value(32)}};
-        trials[i].outcome = Outcome::kOk;
-        trials[i].measurement.median_us = i == 0 ? 10.0 : 30.0;  // slower everywhere: no member
-      }
-      REQUIRE(knowledge.note({{"n", n}}, spec, trials).ok());
-    }
-  };
-  measure(1000);
-  CHECK(knowledge.trees() == nullptr);
-  measure(40);
-  knowledge.learn_as_set();
-  REQUIRE(knowledge.trees() != nullptr);
-  const PortfolioTrees first = *knowledge.trees();
-  CHECK(knowledge.portfolio().trees == first);
-  REQUIRE(knowledge.portfolio().members.size() == 1);
-  const TreeMembers asked(first, {{"copy", "wide=1,block=32"}, {"copy", "wide=4,block=32"}}, {true, true});
-  const auto behind = asked.expect({{"n", 64}}, {LaunchSize{64.0}, LaunchSize{64.0}});
-  CHECK(*behind[0] < 0.1);
-  CHECK(*behind[1] > 0.9);
-  measure(50);
-  knowledge.learn_as_set();
-  CHECK(*knowledge.trees() == first);
-  measure(80);
-  CHECK(*knowledge.trees() != first);
 }
 
 TEST_CASE("what is kept of a range has no member that has not passed the full gate") {
