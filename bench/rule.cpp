@@ -8,7 +8,8 @@
 // session found.
 // --together: those that came with Hone, each with what was measured on other products of its architecture, as a lookup asks it. What was
 // measured there at a shape that is kept from the rule is kept from it, too.
-// --fit: fits the trees of texts anew and sets their floors, as hone tune does at the end of a range, and writes the texts.
+// --fit: fits the trees of texts anew from what is launched, and sets their floors, as hone tune does at the end of a range, and writes the
+// texts, which are not judged then.
 // --cut: of texts, a rule that knows the points whose extent is at most that, at those beyond twice as much: by powers of two, its choices,
 // what a default of a kernel takes where one was measured, and the best of the nearest of the points that it knows, as a record would.
 // Trees are fitted to what a rule knows, from what is launched there.
@@ -353,6 +354,7 @@ int run(int argc, char** argv) {
         std::fprintf(stderr, "%s cannot be written\n", files[i].c_str());
         return 1;
       }
+      continue;
     }
     if (cut && std::ranges::find(portfolio.range.axes, cut->axis, &hone::RangeAxis::name) == portfolio.range.axes.end()) {
       std::fprintf(stderr, "%s has no extent %s\n", portfolio.operation.c_str(), cut->axis.c_str());

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -29,13 +30,15 @@ double tail_of(double pieces, double in_a_wave) {
 
 }  // namespace
 
-LaunchSizes::LaunchSizes(const KernelSpec& spec, const Bindings& bound) : expressions_(spec.parameters) {
+LaunchSizes::LaunchSizes(const KernelSpec& spec, const Bindings& bound) : expressions_(spec.parameters), shared_(spec.parameters) {
   for (const Pass& pass : spec.passes) {
     Numbers& numbers = passes_.emplace_back();
     numbers.enabled = expressions_.add(pass.enabled);
+    numbers.shared_bytes = shared_.add(pass.shared_bytes);
     std::ranges::transform(pass.grid, numbers.grid.begin(), [this](const Expression& extent) { return expressions_.add(extent); });
   }
   here_.emplace(expressions_, bound);
+  shared_here_.emplace(shared_, bound);
   without_limit_.emplace(expressions_, without_limit(bound));
   if (const auto known = bound.find(kMultiprocessors); known != bound.end()) {
     multiprocessors_ = known->second.real();
@@ -106,51 +109,45 @@ std::optional<LaunchSize> LaunchSizes::at(const Configuration& configuration) {
   here_->choose(configuration);
   without_limit_->choose(configuration);
   std::vector<std::pair<const Numbers*, double>> launched;
-  LaunchSize size{.blocks = 0.0};
   for (const Numbers& pass : passes_) {
     const Value* const enabled = (*here_)[pass.enabled];
     if (enabled == nullptr) {
       return std::nullopt;
     }
-    if (!enabled->boolean()) {
-      continue;
-    }
-    const double blocks = blocks_of(pass, *here_);
+    const double blocks = enabled->boolean() ? blocks_of(pass, *here_) : 0.0;
     if (blocks < 0.0) {
       return std::nullopt;
     }
     if (blocks > 0.0) {
       launched.emplace_back(&pass, blocks);
-      size.blocks = std::max(size.blocks, blocks);
     }
   }
   if (launched.empty()) {
     return std::nullopt;
   }
+  if (launched.size() > 1) {
+    shared_here_->choose(configuration);
+  }
+  const Numbers* main = nullptr;
+  std::tuple<double, bool, double> most;
+  LaunchSize size;
+  for (const auto& [pass, blocks] : launched) {
+    const Value* const shared = launched.size() > 1 ? (*shared_here_)[pass->shared_bytes] : nullptr;
+    const double pieces = std::max(blocks, blocks_of(*pass, *without_limit_));
+    const std::tuple own(shared == nullptr ? 0.0 : shared->real(), pieces > blocks, pieces);
+    if (main == nullptr || own > most) {
+      main = pass;
+      most = own;
+      size.blocks = blocks;
+      size.pieces = pieces;
+    }
+  }
   if (!multiprocessors_) {
-    return size;
+    return LaunchSize{.blocks = size.blocks};
   }
-  double pieces = size.blocks, in_a_wave = *multiprocessors_, most = 0.0;
-  const Numbers* largest = nullptr;
-  for (const auto& [pass, blocks] : launched) {
-    if (const double all = blocks_of(*pass, *without_limit_); all > most) {
-      most = all;
-      largest = pass;
-    }
-  }
-  if (largest != nullptr) {
-    size.pieces = most;
-    size.padding = padding_of(*largest, most, configuration);
-    size.along = along_fields(*largest, most, configuration);
-  }
-  for (const auto& [pass, blocks] : launched) {
-    if (const double more = blocks_of(*pass, *without_limit_); more > blocks) {
-      pieces = more;
-      in_a_wave = blocks;
-      break;
-    }
-  }
-  size.tail = in_a_wave > 0.0 ? tail_of(pieces, in_a_wave) : 0.0;
+  size.padding = padding_of(*main, size.pieces, configuration);
+  size.along = along_fields(*main, size.pieces, configuration);
+  size.tail = tail_of(size.pieces, size.pieces > size.blocks ? size.blocks : *multiprocessors_);
   return size;
 }
 

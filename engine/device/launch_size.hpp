@@ -12,18 +12,21 @@
 
 namespace hone {
 
+/// Of a kernel's main pass: the one whose blocks have most dynamic shared memory, which is where tiles are multiplied and not where they
+/// are copied or summed up; of those with as much, one of which a larger device would have more blocks, then the one with most pieces of
+/// work. Texts of portfolios that were written before it was this one know nothing of launches.
 struct LaunchSize {
-  double blocks = 1.0;  ///< of the pass that has most
+  double blocks = 1.0;
   /// Wave quantization: the logarithm to the base 2 of what whole waves take over what the same work takes where all multiprocessors end
-  /// together, from 0 to 1. A wave has one block for each multiprocessor. It is that of the first pass of which a larger device would have
-  /// more blocks, if there is one: those take one piece of work after another, and a wave has one for each. Else it is that of the pass
-  /// that has most. Blocks that share their pieces evenly, as those of stream-K, have no waves; what is said of them is a number like any.
+  /// together, from 0 to 1. A wave has one block for each multiprocessor; where a larger device would have more blocks, they take one piece
+  /// of work after another, and a wave has one for each. Blocks that share their pieces evenly, as those of stream-K, have no waves; what
+  /// is said of them is a number like any.
   double tail = 0.0;
   /// How much more its pieces of work cover than the problem has, as a logarithm to the base 2: a problem with 66 columns has two tiles of
-  /// 64. Of the pass that has most; over all fields of the problem of which twice as much has twice as many pieces, as long as no device
-  /// limits them. Where their number does not grow as that of tiles, it is a number like any.
+  /// 64. Over all fields of the problem of which twice as much has twice as many pieces, as long as no device limits them. Where their
+  /// number does not grow as that of tiles, it is a number like any.
   double padding = 0.0;
-  /// Pieces of work of the pass that has most, as long as no device limits them.
+  /// Pieces of work, as long as no device limits them.
   double pieces = 1.0;
   /// How many times more pieces there are than where a field of the problem is 1, its fields in the order of their names; 1 of those that
   /// are compiled in. Empty: not known.
@@ -45,7 +48,7 @@ class LaunchSizes {
  private:
   /// Of a pass, what expressions_ calls them.
   struct Numbers {
-    std::size_t enabled = 0;
+    std::size_t enabled = 0, shared_bytes = 0;
     std::array<std::size_t, 3> grid{};
   };
 
@@ -58,7 +61,9 @@ class LaunchSizes {
 
   std::optional<double> multiprocessors_;
   RepeatedExpressions expressions_;
+  RepeatedExpressions shared_;  ///< bytes of shared memory: apart from the others, which are asked of several problems
   std::vector<Numbers> passes_;
+  std::optional<RepeatedValues> shared_here_;
   std::optional<RepeatedValues> here_, without_limit_;  ///< of a device with more multiprocessors than any launch has pieces of work for
   /// Of a device without limit, for each field of the problem that pieces depend on, with some and with twice as many times as much of it.
   std::deque<RepeatedValues> longer_;

@@ -26,8 +26,9 @@ constexpr double kMostNumber = 1e15;                        // microseconds, slo
 /// One for each level of a slowdown, the best first.
 constexpr std::string_view kLevels = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 constexpr char kUnmeasured = '.';
-constexpr double kBlockSteps = 2.0;  // levels for a factor of two
-constexpr double kTailSteps = 8.0;   // levels of a tail above that of 0
+constexpr const char *kLaunches = "launches", *kOfMainPass = "main";  // what a text says of launches is of the kernel's main pass
+constexpr double kBlockSteps = 2.0;                                   // levels for a factor of two
+constexpr double kTailSteps = 8.0;                                    // levels of a tail above that of 0
 
 double rounded(double value) { return std::round(value * kDigits) / kDigits; }
 
@@ -138,7 +139,7 @@ std::vector<double> values_of_levels(double (*logarithm)(std::size_t), double (*
 /// What a member took at each point, as its text has it.
 struct MemberLevels {
   const std::string* slowdowns = nullptr;
-  const std::string *blocks = nullptr, *tails = nullptr;  ///< at those points where it was measured; null: not known at all, or 0
+  const std::string *blocks = nullptr, *tails = nullptr;  ///< at those points where it was measured; null: not known at all
 };
 
 /// One line for the columns, and one for each tree: its questions, three characters each (two of the feature, one of the border), and its
@@ -212,22 +213,25 @@ PortfolioTrees read_trees(const Json& json) {
   return read;
 }
 
+/// Whether what it says of launches is of what LaunchSize is: earlier versions wrote it of the pass that has most blocks.
+bool knows_launches(const Json& json) { return json.value(kLaunches, "") == kOfMainPass; }
+
 /// The points of a portfolio whose range and members were read.
 std::vector<PortfolioPoint> read_points(const Json& json, const ShapeRange& range) {
   const Json &best = json.at("best_us"), &floor = json.at("floor_us"), &extents = json.at("extents"), &members = json.at("members");
-  // Written by an earlier version, it knows nothing of tails, or of launches.
-  const auto blocks = json.find("blocks"), tails = json.find("tails");
-  const auto is_list = [&](const auto& found) { return found == json.end() || found->size() == members.size(); };
-  bool complete = floor.size() == best.size() && is_list(blocks) && is_list(tails);
+  const bool has_launches = knows_launches(json);
+  const Json nothing = Json::array();
+  const Json &blocks = has_launches ? json.at("blocks") : nothing, &tails = has_launches ? json.at("tails") : nothing;
+  bool complete = floor.size() == best.size() && (!has_launches || (blocks.size() == members.size() && tails.size() == members.size()));
   std::vector<MemberLevels> levels;
   for (std::size_t i = 0; complete && i < members.size(); ++i) {
     MemberLevels& own = levels.emplace_back(MemberLevels{&members[i].at("slowdowns").get_ref<const std::string&>()});
     const std::size_t measured = own.slowdowns->size() - static_cast<std::size_t>(std::ranges::count(*own.slowdowns, kUnmeasured));
     complete = own.slowdowns->size() == best.size();
-    if (blocks != json.end() && !blocks->at(i).get_ref<const std::string&>().empty()) {
-      own.blocks = &blocks->at(i).get_ref<const std::string&>();
-      own.tails = tails == json.end() ? nullptr : &tails->at(i).get_ref<const std::string&>();
-      complete = complete && own.blocks->size() == measured && (own.tails == nullptr || own.tails->size() == measured);
+    if (has_launches && !blocks[i].get_ref<const std::string&>().empty()) {
+      own.blocks = &blocks[i].get_ref<const std::string&>();
+      own.tails = &tails[i].get_ref<const std::string&>();
+      complete = complete && own.blocks->size() == measured && own.tails->size() == measured;
     }
   }
   std::vector<const Json*> varying;  // of each axis, its extent at each point; null where it has one value
@@ -255,7 +259,7 @@ std::vector<PortfolioPoint> read_points(const Json& json, const ShapeRange& rang
         PortfolioCell& cell = point.cells.emplace_back(PortfolioCell{k, slowdown[*level], {}});
         if (levels[k].blocks != nullptr) {
           const auto of_blocks = read_level((*levels[k].blocks)[read[k]]);
-          const auto of_tail = levels[k].tails == nullptr ? std::nullopt : read_level((*levels[k].tails)[read[k]]);
+          const auto of_tail = read_level((*levels[k].tails)[read[k]]);
           ++read[k];
           if (of_blocks) {
             cell.launch = {count[*of_blocks], level_tail(of_tail.value_or(0))};
@@ -305,7 +309,7 @@ Portfolio read(const Json& json) {
     read.members.push_back({member.at("kernel").get<std::string>(), member.at("config").get<std::string>()});
   }
   read.points = read_points(json, read.range);
-  if (json.contains("trees")) {
+  if (json.contains("trees") && knows_launches(json)) {
     read.trees = read_trees(json.at("trees"));
   }
   return read;
@@ -406,6 +410,7 @@ std::string text(const Portfolio& portfolio) {
   head["rule"] = {{"reach", portfolio.rule.reach},   {"alignment", portfolio.rule.alignment}, {"noise", portfolio.rule.noise},
                   {"unlike", portfolio.rule.unlike}, {"blocks", portfolio.rule.blocks},       {"tail", portfolio.rule.tail},
                   {"spread", portfolio.rule.spread}, {"deviation", portfolio.rule.deviation}};
+  head[kLaunches] = kOfMainPass;
   std::string all = "{\n";
   for (const auto& [key, value] : head.items()) {
     all += fmt::format(" \"{}\": {},\n", key, value.dump());

@@ -33,7 +33,7 @@ constexpr std::size_t kFirstShapes = 5;  // by sessions, before anything else, a
 // Of a budget. Choices that were not timed come first; while there are any, sessions have the rest.
 constexpr double kCheckShare = 0.05, kChoiceShare = 0.6, kSessionShare = 0.5, kCompareShare = 0.25, kSurveyShare = 1.0;
 // Once much is known.
-constexpr double kLaterChoiceShare = 0.2, kLaterSessionShare = 0.3, kLaterCompareShare = 0.1;
+constexpr double kLaterChoiceShare = 0.3, kLaterSessionShare = 0.15, kLaterCompareShare = 0.1;
 constexpr std::size_t kCheckedAtOnce = 16;                    // members
 constexpr double kChecksBeyond = 0.2, kLeastForChecks = 4.0;  // of a run's seconds, and seconds, that the last checks may take
 constexpr std::size_t kMemberShare = 2;                       // quarters of what is surveyed, that members may have before others

@@ -24,9 +24,6 @@ constexpr std::size_t kEnough = 8;   // shapes at which what is a contender nowh
 constexpr std::size_t kRare = 256;   // one in so many shapes: of what was timed at fewer no rule can tell where it is fast,
                                      // unless it was at so many as comparisons ask for: PortfolioTable::kCompared
 constexpr double kTie = 1e-9;
-// What is left of a portfolio's places once much is known goes to what is ahead at a shape or two, by a sum of logarithms of at least this:
-// trees know it by its parameters (docs/results/untuned-h200-2026-11-30-third.md).
-constexpr double kGainOnce = 0.02;
 // Shapes. Of bf16 products half of 2,400 lose .029 at those that are kept from the rule, all .022, and of the sessions and comparisons of
 // 440 s there hardly a configuration became a member (docs/results/untuned-h200-2026-11-30-second.md).
 constexpr std::size_t kManyShapes = 1024;
@@ -279,44 +276,35 @@ std::vector<std::size_t> PortfolioTable::choose(const std::vector<Row>& all, std
   if (is_checked_only_ && left.empty()) {  // what is fastest has not passed: what has is better than nothing
     std::ranges::copy_if(checked_, std::back_inserter(left), [&](std::size_t column) { return !wrong_.contains(column); });
   }
+  std::erase_if(left, [&](std::size_t column) { return cells[column].size() * kRare < all.size() && cells[column].size() < kCompared; });
+  std::vector<double> reached(all.size(), kUncovered);
   const auto is_before = [&](std::size_t a, std::size_t b) {
     return cells[a].size() != cells[b].size()
                ? cells[a].size() > cells[b].size()
                : std::pair(columns_[a].kernel, columns_[a].configuration) < std::pair(columns_[b].kernel, columns_[b].configuration);
   };
   std::ranges::sort(left, is_before);
-  std::vector<double> reached(all.size(), kUncovered);
-  const auto choose_from = [&](std::vector<std::size_t>& from, double least_gain) {
-    while (chosen.size() < most && !from.empty()) {
-      auto best = from.end();
-      double most_gain = least_gain;
-      for (auto at = from.begin(); at != from.end(); ++at) {
-        double gain = 0.0;
-        for (const Cell& cell : cells[*at]) {
-          gain += std::max(0.0, reached[cell.row] - cell.slowdown);
-        }
-        if (gain > most_gain + kTie) {
-          most_gain = gain;
-          best = at;
-        }
+  while (chosen.size() < most && !left.empty()) {
+    auto best = left.end();
+    double most_gain = kGain * static_cast<double>(all.size());
+    for (auto at = left.begin(); at != left.end(); ++at) {
+      double gain = 0.0;
+      for (const Cell& cell : cells[*at]) {
+        gain += std::max(0.0, reached[cell.row] - cell.slowdown);
       }
-      if (best == from.end()) {
-        break;
+      if (gain > most_gain + kTie) {
+        most_gain = gain;
+        best = at;
       }
-      for (const Cell& cell : cells[*best]) {
-        reached[cell.row] = std::min(reached[cell.row], cell.slowdown);
-      }
-      chosen.push_back(*best);
-      from.erase(best);
     }
-  };
-  const auto is_rare = [&](std::size_t column) { return cells[column].size() * kRare < all.size() && cells[column].size() < kCompared; };
-  std::vector<std::size_t> known;
-  std::ranges::copy_if(left, std::back_inserter(known), [&](std::size_t column) { return !is_rare(column); });
-  choose_from(known, kGain * static_cast<double>(all.size()));
-  if (all.size() >= kManyShapes) {
-    std::erase_if(left, [&](std::size_t column) { return std::ranges::find(chosen, column) != chosen.end(); });
-    choose_from(left, kGainOnce);
+    if (best == left.end()) {
+      break;
+    }
+    for (const Cell& cell : cells[*best]) {
+      reached[cell.row] = std::min(reached[cell.row], cell.slowdown);
+    }
+    chosen.push_back(*best);
+    left.erase(best);
   }
   return chosen;
 }

@@ -85,8 +85,7 @@ class PortfolioTable {
   void sort();
 
   /// At most so many columns: each in turn the one that brings the mean of the logarithms of the slowdowns down most, as long as that is
-  /// more than a member is worth; of many shapes, then also those that are clearly ahead of these at a shape or two. Ties go to what was
-  /// measured more often, then by name.
+  /// more than a member is worth. Ties go to what was measured more often, then by name.
   [[nodiscard]] std::vector<std::size_t> choose(std::size_t most) const { return choose(rows_, most); }
   /// The columns that could be members and were measured at shapes near this one, what a rule of all of them with these settings expects to
   /// be fast there first. `launches`: of members there.

@@ -26,7 +26,20 @@ std::optional<LaunchSize> size_at(const KernelSpec& spec, std::int64_t rows) {
 
 }  // namespace
 
-TEST_CASE("a launch has the blocks of its largest pass") {
+TEST_CASE("the main pass is the one with most shared memory, where it runs, however many blocks others have") {
+  KernelSpec spec = launching({{Expression::constant(1000), kOne, kOne}, {kRows, kOne, kOne}, {kRows, kRows, kOne}});
+  CHECK(size_at(spec, 15)->blocks == 1000.0);
+  spec.passes[1].shared_bytes = Expression::constant(2048);
+  spec.passes[2].shared_bytes = Expression::constant(1024);
+  const std::optional<LaunchSize> main = size_at(spec, 15);
+  CHECK(main->blocks == 15.0);
+  CHECK(main->pieces == 15.0);
+  CHECK(main->tail == doctest::Approx(std::log2(4.0 / 3.0)));
+  spec.passes[1].enabled = Expression::constant(false);
+  CHECK(size_at(spec, 15)->blocks == 225.0);
+}
+
+TEST_CASE("a launch without shared memory has the blocks of its largest pass") {
   KernelSpec spec = launching({{kOne, kOne, kOne}, {kRows, Expression::constant(1 << 20), kOne}, {kRows, kRows, kRows}});
   spec.passes.back().enabled = Expression::constant(false);
   CHECK(size_at(spec, 3)->blocks == 3 << 20);
@@ -53,12 +66,13 @@ TEST_CASE("blocks that take one piece of work after another have one each in a w
   const Expression fewer = Expression::make(Operator::kLess, {kRows, resident});
   const Expression blocks = Expression::make(Operator::kSelect, {fewer, kRows, resident});
   const KernelSpec spec = launching({{Expression::constant(1000), kOne, kOne}, {blocks, kOne, kOne}});
-  CHECK(size_at(spec, 25) == LaunchSize{.blocks = 1000.0, .tail = std::log2(40.0 / 25.0), .pieces = 1000.0});
+  CHECK(size_at(spec, 25) == LaunchSize{.blocks = 20.0, .tail = std::log2(40.0 / 25.0), .pieces = 25.0});
   CHECK(size_at(spec, 40)->tail == 0.0);
   CHECK(size_at(spec, 41)->tail == doctest::Approx(std::log2(60.0 / 41.0)));
   KernelSpec with_sum = spec;  // of which blocks share the work, too
   with_sum.passes.push_back(with_sum.passes.back());
   with_sum.passes.back().grid[1] = Expression::constant(3);
+  with_sum.passes[1].shared_bytes = Expression::constant(64);
   CHECK(size_at(with_sum, 25) == size_at(spec, 25));
 }
 

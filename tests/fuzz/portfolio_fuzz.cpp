@@ -32,10 +32,10 @@ void check_rule(const hone::Portfolio& portfolio) {
   }
 }
 
-constexpr std::array<std::string_view, 32> kWords{
+constexpr std::array<std::string_view, 33> kWords{
     "operation", "dtypes",    "product", "sources", "range",     "name",    "parts",   "exact", "rule",  "reach",    "noise",
     "spread",    "members",   "kernel",  "config",  "slowdowns", "best_us", "extents", "rows",  "toy",   "floor_us", "trials",
-    "deviation", "alignment", "unlike",  "blocks",  "trees",     "columns", "borders", "base",  "steps", "tails"};
+    "deviation", "alignment", "unlike",  "blocks",  "trees",     "columns", "borders", "base",  "steps", "tails",    "launches"};
 
 }  // namespace
 

@@ -159,22 +159,21 @@ TEST_CASE("a text keeps which launches are not known") {
   CHECK(read.points.back().cells[1].launch.has_value());
 }
 
-TEST_CASE("a text of an earlier version knows blocks and no tails") {
+TEST_CASE("what a text of an earlier version says of launches, and its trees, mean nothing") {
   Portfolio portfolio = crossing_portfolio();
   for (PortfolioPoint& point : portfolio.points) {
     set_launches(point, {LaunchSize{4.0, 0.5}, LaunchSize{16.0, 0.25}});
   }
+  portfolio.trees = PortfolioTrees{{"rows"}, {.borders = {{64.0F}}, .trees = {}}};
   std::string earlier = text(portfolio);
-  const auto erase = [&](std::string_view from, std::string_view to) {
-    const std::size_t at = earlier.find(from);
-    REQUIRE(at != std::string::npos);
-    earlier.erase(at, earlier.find(to, at) - at);
-  };
-  erase("\"tail\":", "\"spread\"");
-  erase(" \"tails\": [", " \"extents\"");
+  CHECK(parse_portfolio(earlier).value().trees == portfolio.trees);
+  const std::string added = " \"launches\": \"main\",\n";
+  REQUIRE(earlier.find(added) != std::string::npos);
+  earlier.erase(earlier.find(added), added.size());
   const Portfolio read = parse_portfolio(earlier).value();
-  CHECK(read.rule.tail == 0.0);
-  CHECK(read.points.front().cells[1].launch == LaunchSize{16.0, 0.0});
+  CHECK_FALSE(read.trees);
+  CHECK_FALSE(read.points.front().cells[1].launch);
+  CHECK(read.points.front().cells[1].slowdown == parse_portfolio(text(portfolio)).value().points.front().cells[1].slowdown);
 }
 
 TEST_CASE("as many members as can be asked for are read, and no more") {

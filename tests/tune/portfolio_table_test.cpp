@@ -93,7 +93,7 @@ TEST_CASE("what brings much at the few shapes where it was timed is a member of 
   CHECK(chosen(table) == std::vector<std::string>{"a=0", "a=1"});
 }
 
-TEST_CASE("what was timed at hardly any of many shapes is no member, however fast, unless trees can know it") {
+TEST_CASE("what was timed at hardly any of many shapes is no member, however fast") {
   PortfolioTable table;
   measure(table, 1, {2.0, 1.0});
   for (int rows = 2; rows <= 256; ++rows) {
@@ -102,24 +102,6 @@ TEST_CASE("what was timed at hardly any of many shapes is no member, however fas
   CHECK(chosen(table).size() == 2);
   measure(table, 257, {1.0});
   CHECK(chosen(table) == std::vector<std::string>{"a=0"});
-  for (int rows = 258; rows < 1024; ++rows) {
-    measure(table, rows, {1.0});
-  }
-  CHECK(chosen(table) == std::vector<std::string>{"a=0"});
-  measure(table, 1024, {1.0});
-  CHECK(table.has_many_shapes());
-  CHECK(chosen(table) == std::vector<std::string>{"a=0", "a=1"});
-  CHECK(chosen(table, 1) == std::vector<std::string>{"a=0"});
-}
-
-TEST_CASE("of many shapes, what is hardly ahead at one is no member") {
-  PortfolioTable table;
-  measure(table, 1, {1.01, 1.0});
-  measure(table, 2, {1.03, 0.0, 1.0});
-  for (int rows = 3; rows <= 1024; ++rows) {
-    measure(table, rows, {1.0});
-  }
-  CHECK(chosen(table) == std::vector<std::string>{"a=0", "a=2"});
 }
 
 TEST_CASE("what was wrong at one shape is no member") {
