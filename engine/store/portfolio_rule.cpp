@@ -40,7 +40,7 @@ MemberLaunches launches_at(const PortfolioPoint& point, std::size_t members) {
   return launches;
 }
 
-PortfolioRule::PortfolioRule(const Portfolio& portfolio) : process_(portfolio) {
+PortfolioRule::PortfolioRule(const Portfolio& portfolio) : surrogate_(portfolio) {
   if (portfolio.trees) {
     std::vector<bool> is_own(portfolio.members.size());
     for (const PortfolioPoint& point : portfolio.points) {
@@ -55,7 +55,7 @@ PortfolioRule::PortfolioRule(const Portfolio& portfolio) : process_(portfolio) {
 
 std::vector<std::size_t> PortfolioRule::around(const Shape& shape) const {
   std::vector<std::size_t> points;
-  for (const Near& one : process_.nearest(process_.place(shape), process_.points(), kNearPoints)) {
+  for (const Near& one : surrogate_.nearest(surrogate_.place(shape), surrogate_.points(), kNearPoints)) {
     points.push_back(one.point);
   }
   return points;
@@ -63,9 +63,9 @@ std::vector<std::size_t> PortfolioRule::around(const Shape& shape) const {
 
 /// By member, whether something is to be expected of it.
 std::vector<bool> PortfolioRule::known_at(const std::vector<Near>& near, Unmeasured unmeasured) const {
-  std::vector<bool> is_known(process_.members(), unmeasured == Unmeasured::kIsLikeOthers);
+  std::vector<bool> is_known(surrogate_.members(), unmeasured == Unmeasured::kIsLikeOthers);
   for (const Near& one : near) {
-    for (const MeasuredProcess::Cell& cell : process_.cells(one.point)) {
+    for (const PortfolioSurrogate::Cell& cell : surrogate_.cells(one.point)) {
       is_known[cell.member] = true;
     }
   }
@@ -77,31 +77,31 @@ std::vector<Opinion> PortfolioRule::opinions(const std::vector<Near>& near, cons
   const std::vector<bool> is_known = known_at(near, unmeasured);
   std::vector<std::size_t> known;
   std::ranges::copy_if(members, std::back_inserter(known), [&](std::size_t member) { return is_known[member]; });
-  const MeasuredProcess::Usual usual = process_.usual_at(near);
-  const std::vector<MeasuredProcess::Expected> expected = process_.expect(near, usual, known, launches, most);
+  const PortfolioSurrogate::Prior prior = surrogate_.prior_at(near);
+  const std::vector<PortfolioSurrogate::Prediction> predicted = surrogate_.predict(near, prior, known, launches, most);
   std::vector<Opinion> all;
-  auto next = expected.begin();
+  auto next = predicted.begin();
   for (const std::size_t member : members) {
-    const MeasuredProcess::Expected own =
-        is_known[member] ? *next++ : MeasuredProcess::Expected{usual.member, std::sqrt(1.0 + process_.settings().noise)};
-    all.push_back({member, own.mean - usual.best, own.deviation});
+    const PortfolioSurrogate::Prediction own =
+        is_known[member] ? *next++ : PortfolioSurrogate::Prediction{prior.member, std::sqrt(1.0 + surrogate_.settings().noise)};
+    all.push_back({member, own.mean - prior.best, own.deviation});
   }
   return all;
 }
 
-PortfolioRule::Score PortfolioRule::leave_one_out() const { return leave_one_out(process_.points(), kMeasured); }
+PortfolioRule::Score PortfolioRule::leave_one_out() const { return leave_one_out(surrogate_.points(), kMeasured); }
 
 PortfolioRule::Score PortfolioRule::leave_one_out(std::size_t most, std::size_t measured) const {
   Score score;
   double squares = 0.0, scaled = 0.0, chosen_squares = 0.0;
   std::size_t cells = 0, chosen_cells = 0;
-  const std::size_t count = process_.members() == 0 ? 0 : std::min(most, process_.points());
+  const std::size_t count = surrogate_.members() == 0 ? 0 : std::min(most, surrogate_.points());
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t point = i * process_.points() / count;
+    const std::size_t point = i * surrogate_.points() / count;
     // What was not measured there says nothing. Where nothing was, the best expected would have been the choice.
     std::vector<std::size_t> members;
-    Launches launches(process_.members());
-    for (const MeasuredProcess::Cell& cell : process_.cells(point)) {
+    Launches launches(surrogate_.members());
+    for (const PortfolioSurrogate::Cell& cell : surrogate_.cells(point)) {
       members.push_back(cell.member);
       launches[cell.member] = cell.launch;
     }
@@ -110,12 +110,12 @@ PortfolioRule::Score PortfolioRule::leave_one_out(std::size_t most, std::size_t 
       members = everyone();
     }
     const std::vector<Opinion> all =
-        opinions(process_.nearest(process_.place(point), point, kNearPoints), members, launches, measured, Unmeasured::kIsSlow);
+        opinions(surrogate_.nearest(surrogate_.place(point), point, kNearPoints), members, launches, measured, Unmeasured::kIsSlow);
     const std::size_t choice =
         static_cast<std::size_t>(std::ranges::min_element(all, {}, [&](const Opinion& one) { return wanted(one); }) - all.begin());
     double slowdown = std::max(0.0, all[choice].slowdown);
     for (std::size_t k = 0; k < all.size() && is_measured; ++k) {
-      const double actual = process_.cells(point)[k].time - process_.best(point), error = actual - all[k].slowdown;
+      const double actual = surrogate_.cells(point)[k].time - surrogate_.best(point), error = actual - all[k].slowdown;
       squares += error * error;
       scaled += error * error / (all[k].doubt * all[k].doubt);
       ++cells;
@@ -139,61 +139,50 @@ PortfolioRule::Score PortfolioRule::leave_one_out(std::size_t most, std::size_t 
 /// In steps, below which it says nothing.
 double PortfolioRule::wanted(const Opinion& opinion) const {
   constexpr double kSteps = 1e4;
-  return std::round((opinion.slowdown + kCaution * process_.settings().spread * opinion.doubt) * kSteps) / kSteps;
+  return std::round((opinion.slowdown + kCaution * surrogate_.settings().spread * opinion.doubt) * kSteps) / kSteps;
 }
 
 std::vector<std::size_t> PortfolioRule::everyone() const {
-  std::vector<std::size_t> members(process_.members());
+  std::vector<std::size_t> members(surrogate_.members());
   std::iota(members.begin(), members.end(), std::size_t{0});
   return members;
 }
 
 std::vector<Opinion> PortfolioRule::rank(const Shape& shape, const MemberLaunches& launches, const MayBeChosen& may_be_chosen) const {
-  return rank(process_.place(shape), process_.points(), launches, Unmeasured::kIsSlow, may_be_chosen, &shape);
-}
-
-PortfolioRule::Second PortfolioRule::second_opinions(const Shape& shape, const MemberLaunches& launches,
-                                                     const std::vector<bool>& is_known) const {
-  Second all = trees_ ? trees_->expect(shape, launches) : Second();
-  for (std::size_t member = 0; !knows_much_ && member < all.size(); ++member) {
-    if (!is_known[member]) {
-      all[member].reset();
-    }
-  }
-  return all;
+  return rank(surrogate_.place(shape), surrogate_.points(), launches, Unmeasured::kIsSlow, may_be_chosen, &shape);
 }
 
 std::vector<Opinion> PortfolioRule::rank_by_likeness(const Shape& shape, const MemberLaunches& launches) const {
-  return rank(process_.place(shape), process_.points(), launches, Unmeasured::kIsLikeOthers, {});
+  return rank(surrogate_.place(shape), surrogate_.points(), launches, Unmeasured::kIsLikeOthers, {});
 }
 
 std::vector<Opinion> PortfolioRule::rank_without(std::size_t point, const MemberLaunches& launches,
                                                  const MayBeChosen& may_be_chosen) const {
-  return rank(process_.place(point), point, launches, Unmeasured::kIsSlow, may_be_chosen);
+  return rank(surrogate_.place(point), point, launches, Unmeasured::kIsSlow, may_be_chosen);
 }
 
 /// To tell which members may be chosen at all, trees are as good as the process, which takes most of a lookup. Of what they say nothing of,
 /// as of members of other products, the measurements nearby say it.
 std::vector<Opinion> PortfolioRule::first_opinions(const std::vector<Near>& near, const Second& second) const {
-  std::vector<double> sums(process_.members()), weights(process_.members());
+  std::vector<double> sums(surrogate_.members()), weights(surrogate_.members());
   for (const Near& one : near) {
     const double weight = 1.0 / (1.0 + one.square);
-    for (const MeasuredProcess::Cell& cell : process_.cells(one.point)) {
-      sums[cell.member] += weight * (cell.time - process_.best(one.point));
+    for (const PortfolioSurrogate::Cell& cell : surrogate_.cells(one.point)) {
+      sums[cell.member] += weight * (cell.time - surrogate_.best(one.point));
       weights[cell.member] += weight;
     }
   }
   std::vector<Opinion> all;
-  for (std::size_t member = 0; member < process_.members(); ++member) {
-    const double nearby = weights[member] > 0.0 ? sums[member] / weights[member] : MeasuredProcess::kUnknown;
-    all.push_back({member, second[member].value_or(nearby), std::sqrt(1.0 + process_.settings().noise)});
+  for (std::size_t member = 0; member < surrogate_.members(); ++member) {
+    const double nearby = weights[member] > 0.0 ? sums[member] / weights[member] : PortfolioSurrogate::kUnknown;
+    all.push_back({member, second[member].value_or(nearby), std::sqrt(1.0 + surrogate_.settings().noise)});
   }
   return all;
 }
 
 void PortfolioRule::sort_by_wanted(std::vector<Opinion>& opinions) const {
   std::vector<std::pair<double, std::size_t>> order;  // and the member
-  std::vector<Opinion> of_member(process_.members());
+  std::vector<Opinion> of_member(surrogate_.members());
   for (const Opinion& one : opinions) {
     order.emplace_back(wanted(one), one.member);
     of_member[one.member] = one;
@@ -213,14 +202,18 @@ void PortfolioRule::advise(Opinion& opinion, const Second& second) const {
 
 std::vector<Opinion> PortfolioRule::rank(const Row& at, std::size_t without, const MemberLaunches& launches, Unmeasured unmeasured,
                                          const MayBeChosen& may_be_chosen, const Shape* advised) const {
-  const Launches kept_launches = process_.kept(launches);
-  const std::vector<Near> far = process_.nearest(at, without, kFarPoints);
+  const Launches kept_launches = surrogate_.kept(launches);
+  const std::vector<Near> far = surrogate_.nearest(at, without, kFarPoints);
   const std::vector<Near> near(far.begin(), far.begin() + static_cast<std::ptrdiff_t>(std::min(kNearPoints, far.size())));
-  const std::size_t measured = process_.members() > kFewMembers ? kMoreMeasured : kFirstMeasured;
+  const std::size_t measured = surrogate_.members() > kFewMembers ? kMoreMeasured : kFirstMeasured;
   std::vector<bool> is_known = known_at(near, unmeasured);
-  const Second second = advised != nullptr ? second_opinions(*advised, launches, is_known) : Second();
-  for (std::size_t member = 0; knows_much_ && member < second.size(); ++member) {
-    is_known[member] = is_known[member] || second[member];
+  Second second = advised != nullptr && trees_ ? trees_->expect(*advised, launches) : Second();
+  for (std::size_t member = 0; member < second.size(); ++member) {
+    if (knows_much_) {
+      is_known[member] = is_known[member] || second[member];
+    } else if (!is_known[member]) {
+      second[member].reset();
+    }
   }
   std::vector<Opinion> all;
   if (knows_much_ && !second.empty()) {
@@ -238,7 +231,7 @@ std::vector<Opinion> PortfolioRule::rank(const Row& at, std::size_t without, con
   look_again(all, far, kept_launches, is_candidate, second);
   for (Opinion& one : all) {
     one.slowdown = std::max(0.0, one.slowdown);
-    one.doubt *= process_.settings().deviation;
+    one.doubt *= surrogate_.settings().deviation;
   }
   return all;
 }
@@ -254,12 +247,12 @@ void PortfolioRule::look_again(std::vector<Opinion>& all, const std::vector<Near
   for (const Opinion& one : again) {
     members.push_back(one.member);
   }
-  const MeasuredProcess::Usual usual = process_.usual_at(far);
-  const std::vector<MeasuredProcess::Expected> expected =
-      process_.expect_closely(far, usual, members, launches, knows_much_ ? kAgainOfMany : kAgainMeasured);
+  const PortfolioSurrogate::Prior prior = surrogate_.prior_at(far);
+  const std::vector<PortfolioSurrogate::Prediction> predicted =
+      surrogate_.predict_from_nearest(far, prior, members, launches, knows_much_ ? kAgainOfMany : kAgainMeasured);
   for (std::size_t i = 0; i < again.size(); ++i) {
-    again[i].slowdown = expected[i].mean - usual.best;
-    again[i].doubt = expected[i].deviation;
+    again[i].slowdown = predicted[i].mean - prior.best;
+    again[i].doubt = predicted[i].deviation;
     advise(again[i], second);
   }
   sort_by_wanted(again);

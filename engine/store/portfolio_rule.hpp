@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/store/measured_process.hpp"
+#include "engine/store/portfolio_surrogate.hpp"
 
 namespace hone {
 
@@ -24,7 +24,7 @@ MemberLaunches launches_at(const PortfolioPoint& point, std::size_t members);
 /// Whether a member may be chosen at a shape, as where it is legal; empty: all may. Asked of those that come first, until there are enough.
 using MayBeChosen = std::function<bool(std::size_t member)>;
 
-/// Asks a Gaussian process of the measurements (MeasuredProcess). A prediction is made from the measurements nearest to the shape; those
+/// Asks a Gaussian process of the measurements (PortfolioSurrogate). A prediction is made from the measurements nearest to the shape; those
 /// that may be chosen are then predicted again, from the measurements nearest to one of them. Far from where it was measured a member is
 /// expected to be slow. Where the portfolio has trees, which know all measurements on its product, a member that was measured nearby is
 /// expected to take a mean of what they and the process say, and where they know much, any member that they know; what is asked as if a
@@ -58,15 +58,14 @@ class PortfolioRule {
   friend RuleSettings fit_settings(const Portfolio& portfolio);
   static constexpr std::size_t kMeasured =
       320;  ///< that settings are judged by: more gain little (docs/results/untuned-h100-2026-11-27.md)
-  using Row = MeasuredProcess::Row;
-  using Launches = MeasuredProcess::Launches;
-  using Near = MeasuredProcess::Near;
+  using Row = PortfolioSurrogate::Row;
+  using Launches = PortfolioSurrogate::Launches;
+  using Near = PortfolioSurrogate::Near;
   /// What is expected of a member that was measured at none of the nearest points.
   enum class Unmeasured { kIsSlow, kIsLikeOthers };
   [[nodiscard]] std::vector<bool> known_at(const std::vector<Near>& near, Unmeasured unmeasured) const;
   /// What the trees expect of each member at a shape; nothing of one of which nothing is known there, or that they do not know.
   using Second = std::vector<std::optional<double>>;
-  [[nodiscard]] Second second_opinions(const Shape& shape, const MemberLaunches& launches, const std::vector<bool>& is_known) const;
   void advise(Opinion& opinion, const Second& second) const;
   [[nodiscard]] std::vector<Opinion> first_opinions(const std::vector<Near>& near, const Second& second) const;
   /// `advised`: the shape, if trees are asked, too.
@@ -83,7 +82,7 @@ class PortfolioRule {
   [[nodiscard]] Score leave_one_out(std::size_t most, std::size_t measured) const;
   [[nodiscard]] double wanted(const Opinion& opinion) const;
 
-  MeasuredProcess process_;
+  PortfolioSurrogate surrogate_;
   std::optional<TreeMembers> trees_;  ///< asked of what was measured on the portfolio's product
   bool knows_much_ = false;           ///< trees do
 };

@@ -15,10 +15,10 @@ namespace hone {
 /// times (their logarithms, above those of the points' floors): what one configuration takes changes smoothly from shape to shape, and so
 /// does what the best takes, which has a process of its own; how far one is behind the other does not. It computes with basic arithmetic
 /// alone, in a fixed order, so that it says the same on every host.
-class MeasuredProcess {
+class PortfolioSurrogate {
  public:
   /// Of a portfolio with at least one point.
-  explicit MeasuredProcess(const Portfolio& portfolio);
+  explicit PortfolioSurrogate(const Portfolio& portfolio);
 
   using Row = std::vector<double>;
   /// A LaunchSize as texts keep it.
@@ -38,10 +38,10 @@ class MeasuredProcess {
     std::size_t point = 0;
   };
   /// What to expect at a shape, before more is known: of the best, and of any member.
-  struct Usual {
+  struct Prior {
     double best = 0.0, member = 0.0;
   };
-  struct Expected {
+  struct Prediction {
     double mean = 0.0, deviation = 1.0;  ///< of a process of deviation 1
   };
   static constexpr double kUnknown = 0.5;  ///< logarithm of the slowdown of a member far from where it was measured: no choice
@@ -61,14 +61,14 @@ class MeasuredProcess {
 
   /// At most so many points; `without` is none of them.
   [[nodiscard]] std::vector<Near> nearest(const Row& at, std::size_t without, std::size_t most) const;
-  [[nodiscard]] Usual usual_at(const std::vector<Near>& near) const;
+  [[nodiscard]] Prior prior_at(const std::vector<Near>& near) const;
   /// Of members at a shape, each with its launch there: by the first `most` measurements at these points.
-  [[nodiscard]] std::vector<Expected> expect(const std::vector<Near>& near, const Usual& usual, const std::vector<std::size_t>& members,
-                                             const Launches& launches, std::size_t most) const;
+  [[nodiscard]] std::vector<Prediction> predict(const std::vector<Near>& near, const Prior& prior, const std::vector<std::size_t>& members,
+                                                const Launches& launches, std::size_t most) const;
   /// The same by those of the measurements that are nearest to one of the members, by shape and by configuration.
-  [[nodiscard]] std::vector<Expected> expect_closely(const std::vector<Near>& near, const Usual& usual,
-                                                     const std::vector<std::size_t>& members, const Launches& launches,
-                                                     std::size_t most) const;
+  [[nodiscard]] std::vector<Prediction> predict_from_nearest(const std::vector<Near>& near, const Prior& prior,
+                                                             const std::vector<std::size_t>& members, const Launches& launches,
+                                                             std::size_t most) const;
 
  private:
   static Launch kept(const LaunchSize& launch);
@@ -84,7 +84,7 @@ class MeasuredProcess {
   std::vector<bool> is_launch_known_;  ///< of each member: where it was measured, and with it all of its kernel
   std::vector<Row> unlike_;            ///< of each pair of members: how much they differ, see RuleSettings; infinite between kernels
   std::vector<Row> points_;            ///< coordinates
-  Row best_;
+  Row best_;                           ///< at each point, the logarithm of its best time over its floor
   std::vector<std::vector<Cell>> cells_;
 };
 

@@ -1,4 +1,4 @@
-#include "engine/store/measured_process.hpp"
+#include "engine/store/portfolio_surrogate.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -47,11 +47,11 @@ double squared_distance(const std::vector<double>& a, const std::vector<double>&
 
 }  // namespace
 
-MeasuredProcess::Launch MeasuredProcess::kept(const LaunchSize& launch) {
+PortfolioSurrogate::Launch PortfolioSurrogate::kept(const LaunchSize& launch) {
   return {blocks_logarithm(blocks_level(launch.blocks)), level_tail(tail_level(launch.tail))};
 }
 
-MeasuredProcess::Launches MeasuredProcess::kept(std::span<const std::optional<LaunchSize>> launches) const {
+PortfolioSurrogate::Launches PortfolioSurrogate::kept(std::span<const std::optional<LaunchSize>> launches) const {
   Launches all(unlike_.size());
   for (std::size_t member = 0; member < std::min(launches.size(), all.size()); ++member) {
     if (launches[member] && is_launch_known_[member]) {
@@ -61,7 +61,7 @@ MeasuredProcess::Launches MeasuredProcess::kept(std::span<const std::optional<La
   return all;
 }
 
-MeasuredProcess::MeasuredProcess(const Portfolio& portfolio) : settings_(portfolio.rule) {
+PortfolioSurrogate::PortfolioSurrogate(const Portfolio& portfolio) : settings_(portfolio.rule) {
   for (std::size_t i = 0; i < portfolio.range.axes.size(); ++i) {
     if (portfolio.range.axes[i].varies()) {
       axes_.push_back(i);
@@ -100,7 +100,7 @@ MeasuredProcess::MeasuredProcess(const Portfolio& portfolio) : settings_(portfol
 
 /// What a member takes at a shape on one product and on another differs by much the same factor everywhere, as it is told in times of each
 /// one's floors (docs/results/rule-2026-11-26.md): the times of other products become what they would be here.
-void MeasuredProcess::align_products(const Portfolio& portfolio) {
+void PortfolioSurrogate::align_products(const Portfolio& portfolio) {
   std::map<Shape, std::size_t> here;
   std::vector<double> factors;  // logarithms, of what was measured on both
   for (std::size_t i = 0; i < cells_.size(); ++i) {
@@ -132,7 +132,7 @@ void MeasuredProcess::align_products(const Portfolio& portfolio) {
 }
 
 /// A distance between some measurements of a kernel that others do not have would be none: no process has such covariances.
-void MeasuredProcess::forget_launches_known_in_part() {
+void PortfolioSurrogate::forget_launches_known_in_part() {
   is_launch_known_.assign(unlike_.size(), true);
   for (const std::vector<Cell>& cells : cells_) {
     for (const Cell& cell : cells) {
@@ -151,7 +151,7 @@ void MeasuredProcess::forget_launches_known_in_part() {
   }
 }
 
-MeasuredProcess::Row MeasuredProcess::place(const Shape& shape) const {
+PortfolioSurrogate::Row PortfolioSurrogate::place(const Shape& shape) const {
   Row at;
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     const std::int64_t extent = shape[axes_[i]].second;
@@ -162,7 +162,7 @@ MeasuredProcess::Row MeasuredProcess::place(const Shape& shape) const {
   return at;
 }
 
-std::vector<MeasuredProcess::Near> MeasuredProcess::nearest(const Row& at, std::size_t without, std::size_t most) const {
+std::vector<PortfolioSurrogate::Near> PortfolioSurrogate::nearest(const Row& at, std::size_t without, std::size_t most) const {
   std::vector<Near> near;
   for (std::size_t point = 0; point < points_.size(); ++point) {
     if (point != without) {
@@ -177,15 +177,15 @@ std::vector<MeasuredProcess::Near> MeasuredProcess::nearest(const Row& at, std::
 }
 
 /// Of the process that knows what the best takes at the points.
-MeasuredProcess::Usual MeasuredProcess::usual_at(const std::vector<Near>& near) const {
+PortfolioSurrogate::Prior PortfolioSurrogate::prior_at(const std::vector<Near>& near) const {
   const std::size_t around = std::min(kAround, near.size()), count = std::min(kBestPoints, near.size());
-  double usual = 0.0;
+  double prior = 0.0;
   for (std::size_t i = 0; i < around; ++i) {
-    usual += best_[near[i].point] / static_cast<double>(around);
+    prior += best_[near[i].point] / static_cast<double>(around);
   }
   std::vector<float> known, covariances;
   for (std::size_t i = 0; i < count; ++i) {
-    known.push_back(static_cast<float>(best_[near[i].point] - usual));
+    known.push_back(static_cast<float>(best_[near[i].point] - prior));
     covariances.push_back(static_cast<float>(near[i].square));
   }
   to_covariances(covariances);
@@ -196,52 +196,52 @@ MeasuredProcess::Usual MeasuredProcess::usual_at(const std::vector<Near>& near) 
   });
   factor.solve_lower(known);
   factor.solve_lower(covariances);
-  return {usual + dots(known, covariances).first, usual + kUnknown};
+  return {prior + dots(known, covariances).first, prior + kUnknown};
 }
 
 /// A measurement, where its point is among the nearest, and how far that is from the shape.
-struct MeasuredProcess::Placed {
+struct PortfolioSurrogate::Placed {
   const Cell* cell = nullptr;
   std::size_t near = 0;
   double square = 0.0;
 };
 
 /// How far members are from measurements, apart from shapes.
-class MeasuredProcess::Distances {
+class PortfolioSurrogate::Distances {
  public:
-  Distances(const MeasuredProcess& process, const std::vector<Placed>& cells) : process_(process) {
+  Distances(const PortfolioSurrogate& surrogate, const std::vector<Placed>& cells) : surrogate_(surrogate) {
     for (const Placed& one : cells) {
       const Launch launch = one.cell->launch.value_or(Launch());
       members_.push_back(one.cell->member);
-      blocks_.push_back(static_cast<float>(process.settings_.blocks * launch.blocks));
-      tails_.push_back(static_cast<float>(process.settings_.tail * launch.tail));
+      blocks_.push_back(static_cast<float>(surrogate.settings_.blocks * launch.blocks));
+      tails_.push_back(static_cast<float>(surrogate.settings_.tail * launch.tail));
     }
   }
 
   /// Adds to squares, of the first measurements, those of the distances between members and between launches.
   void add(std::size_t member, const std::optional<Launch>& launch, std::span<float> squares) const {
-    const Row& unlike = process_.unlike_[member];
+    const Row& unlike = surrogate_.unlike_[member];
     for (std::size_t i = 0; i < squares.size(); ++i) {
-      squares[i] += static_cast<float>(process_.settings_.unlike * unlike[members_[i]]);
+      squares[i] += static_cast<float>(surrogate_.settings_.unlike * unlike[members_[i]]);
     }
     if (launch) {  // then all of its kernel have one, and others are infinitely far away
-      add_squares(squares, blocks_, static_cast<float>(process_.settings_.blocks * launch->blocks));
-      add_squares(squares, tails_, static_cast<float>(process_.settings_.tail * launch->tail));
+      add_squares(squares, blocks_, static_cast<float>(surrogate_.settings_.blocks * launch->blocks));
+      add_squares(squares, tails_, static_cast<float>(surrogate_.settings_.tail * launch->tail));
     }
   }
 
  private:
-  const MeasuredProcess& process_;
+  const PortfolioSurrogate& surrogate_;
   std::vector<std::size_t> members_;
   std::vector<float> blocks_, tails_;  ///< in the units of distances; 0 where a launch is not known
 };
 
 /// What is known of some measurements around a shape: of a process that expects `otherwise` where it knows nothing.
-class MeasuredProcess::Neighbourhood {
+class PortfolioSurrogate::Neighbourhood {
  public:
   /// `cells`: of these points, in their order.
-  Neighbourhood(const MeasuredProcess& process, const std::vector<Near>& near, std::vector<Placed> cells, double otherwise)
-      : process_(process), cells_(std::move(cells)), distances_(process, cells_), otherwise_(otherwise), factor_(factor(near)) {
+  Neighbourhood(const PortfolioSurrogate& surrogate, const std::vector<Near>& near, std::vector<Placed> cells, double otherwise)
+      : surrogate_(surrogate), cells_(std::move(cells)), distances_(surrogate, cells_), otherwise_(otherwise), factor_(factor(near)) {
     for (const Placed& one : cells_) {
       known_.push_back(static_cast<float>(one.cell->time - otherwise));
     }
@@ -249,12 +249,12 @@ class MeasuredProcess::Neighbourhood {
   }
 
   /// The first `most` measurements at these points, not too many of them of other products.
-  static std::vector<Placed> first(const MeasuredProcess& process, const std::vector<Near>& near, std::size_t most) {
+  static std::vector<Placed> first(const PortfolioSurrogate& surrogate, const std::vector<Near>& near, std::size_t most) {
     std::vector<Placed> all;
     std::size_t others = 0;
     for (std::size_t i = 0; i < near.size(); ++i) {
-      const bool is_other = process.is_of_other_product(near[i].point);
-      for (const Cell& cell : process.cells_[near[i].point]) {
+      const bool is_other = surrogate.is_of_other_product(near[i].point);
+      for (const Cell& cell : surrogate.cells_[near[i].point]) {
         if (all.size() == most) {
           return all;
         }
@@ -267,15 +267,15 @@ class MeasuredProcess::Neighbourhood {
     return all;
   }
   /// Those that say most of some members: as many that are nearest to one of them, by shape and by configuration.
-  static std::vector<Placed> about(const MeasuredProcess& process, const std::vector<Near>& near, const std::vector<std::size_t>& members,
-                                   const Launches& launches, std::size_t most) {
+  static std::vector<Placed> about(const PortfolioSurrogate& surrogate, const std::vector<Near>& near,
+                                   const std::vector<std::size_t>& members, const Launches& launches, std::size_t most) {
     std::vector<Placed> all;
     for (std::size_t i = 0; i < near.size(); ++i) {
-      for (const Cell& cell : process.cells_[near[i].point]) {
+      for (const Cell& cell : surrogate.cells_[near[i].point]) {
         all.push_back({&cell, i, near[i].square});
       }
     }
-    const Distances distances(process, all);
+    const Distances distances(surrogate, all);
     std::vector<float> nearest(all.size(), std::numeric_limits<float>::infinity());
     for (const std::size_t member : members) {
       std::vector<float> squares = squares_of(all);
@@ -292,7 +292,7 @@ class MeasuredProcess::Neighbourhood {
     std::vector<bool> is_kept(all.size());
     std::size_t count = 0, others = 0;
     for (const auto& [square, place] : order) {
-      const bool is_other = process.is_of_other_product(near[all[place].near].point);
+      const bool is_other = surrogate.is_of_other_product(near[all[place].near].point);
       if (count < most && (!is_other || others < most / kOthersShare)) {
         others += is_other ? 1 : 0;
         ++count;
@@ -309,7 +309,7 @@ class MeasuredProcess::Neighbourhood {
   }
 
   /// Of members, each with its launch at the shape.
-  [[nodiscard]] std::vector<Expected> expect(const std::vector<std::size_t>& members, const Launches& launches) const {
+  [[nodiscard]] std::vector<Prediction> predict(const std::vector<std::size_t>& members, const Launches& launches) const {
     std::vector<std::vector<float>> covariances(members.size());
     for (std::size_t i = 0; i < members.size(); ++i) {
       covariances[i] = squares_of(cells_);
@@ -317,10 +317,10 @@ class MeasuredProcess::Neighbourhood {
       to_covariances(covariances[i]);
     }
     factor_.solve_lower(covariances);
-    std::vector<Expected> all;
+    std::vector<Prediction> all;
     for (const std::vector<float>& one : covariances) {
       const auto [mean, left] = dots(known_, one);
-      all.push_back({otherwise_ + mean, std::sqrt(left + process_.settings_.noise)});
+      all.push_back({otherwise_ + mean, std::sqrt(left + surrogate_.settings_.noise)});
     }
     return all;
   }
@@ -347,10 +347,10 @@ class MeasuredProcess::Neighbourhood {
     std::vector<float> between(points.size() * points.size());
     for (std::size_t i = 0; i < points.size(); ++i) {
       for (std::size_t k = 0; k < i; ++k) {
-        between[i * points.size() + k] = static_cast<float>(squared_distance(process_.points_[points[i]], process_.points_[points[k]]));
+        between[i * points.size() + k] = static_cast<float>(squared_distance(surrogate_.points_[points[i]], surrogate_.points_[points[k]]));
       }
     }
-    return factor_of(cells_.size(), process_.settings_.noise, [&](std::size_t i, std::span<float> squares) {
+    return factor_of(cells_.size(), surrogate_.settings_.noise, [&](std::size_t i, std::span<float> squares) {
       const std::span<const float> from = std::span(between).subspan(point_of[i] * points.size());
       for (std::size_t k = 0; k < i; ++k) {
         squares[k] = from[point_of[k]];
@@ -359,7 +359,7 @@ class MeasuredProcess::Neighbourhood {
     });
   }
 
-  const MeasuredProcess& process_;
+  const PortfolioSurrogate& surrogate_;
   std::vector<Placed> cells_;  ///< the nearest first
   Distances distances_;
   double otherwise_;
@@ -367,16 +367,16 @@ class MeasuredProcess::Neighbourhood {
   std::vector<float> known_;
 };
 
-std::vector<MeasuredProcess::Expected> MeasuredProcess::expect(const std::vector<Near>& near, const Usual& usual,
-                                                               const std::vector<std::size_t>& members, const Launches& launches,
-                                                               std::size_t most) const {
-  return Neighbourhood(*this, near, Neighbourhood::first(*this, near, most), usual.member).expect(members, launches);
+std::vector<PortfolioSurrogate::Prediction> PortfolioSurrogate::predict(const std::vector<Near>& near, const Prior& prior,
+                                                                        const std::vector<std::size_t>& members, const Launches& launches,
+                                                                        std::size_t most) const {
+  return Neighbourhood(*this, near, Neighbourhood::first(*this, near, most), prior.member).predict(members, launches);
 }
 
-std::vector<MeasuredProcess::Expected> MeasuredProcess::expect_closely(const std::vector<Near>& near, const Usual& usual,
-                                                                       const std::vector<std::size_t>& members, const Launches& launches,
-                                                                       std::size_t most) const {
-  return Neighbourhood(*this, near, Neighbourhood::about(*this, near, members, launches, most), usual.member).expect(members, launches);
+std::vector<PortfolioSurrogate::Prediction> PortfolioSurrogate::predict_from_nearest(const std::vector<Near>& near, const Prior& prior,
+                                                                                     const std::vector<std::size_t>& members,
+                                                                                     const Launches& launches, std::size_t most) const {
+  return Neighbourhood(*this, near, Neighbourhood::about(*this, near, members, launches, most), prior.member).predict(members, launches);
 }
 
 }  // namespace hone
