@@ -7,16 +7,19 @@
 #include <cstdint>
 #include <exception>
 #include <iterator>
+#include <latch>
 #include <list>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "engine/kernel/static_fields.hpp"
+#include "engine/tune/evaluator.hpp"
 #include "engine/tune/portfolio_checks.hpp"
 #include "engine/tune/portfolio_choices.hpp"
 #include "engine/tune/portfolio_comparisons.hpp"
@@ -36,6 +39,8 @@ constexpr double kCheckShare = 0.05, kChoiceShare = 0.6, kSessionShare = 0.5, kC
 constexpr double kLaterChoiceShare = 0.3, kLaterSessionShare = 0.15, kLaterCompareShare = 0.1;
 constexpr std::size_t kCheckedAtOnce = 16;                    // members
 constexpr double kChecksBeyond = 0.2, kLeastForChecks = 4.0;  // of a run's seconds, and seconds, that the last checks may take
+constexpr double kCodeShare = 0.25;                           // of a budget, in which members' code may still be begun
+constexpr int kCompiledInTurn = 2;                            // members by each process, until that is looked at again
 constexpr std::size_t kMemberShare = 2;                       // quarters of what is surveyed, that members may have before others
 constexpr std::size_t kChoicesEach = 32;                      // shapes, or so many new ones, until the rule is made again
 constexpr int kPatience = 3;                                  // with failures in a row, and with turns that find nothing to do
@@ -66,6 +71,7 @@ class PortfolioSession {
 
   Result<PortfolioReport> run() {
     HONE_TRY(knowledge_.load());
+    compiles_members_ = may_compile_ahead();
     run_all();
     if (thrown_) {
       std::rethrow_exception(thrown_);
@@ -85,8 +91,14 @@ class PortfolioSession {
   static bool is_idle(const RangeLane& lane) { return lane.empty_turns >= kPatience; }
 
   void run_all() {
+    std::latch compiles{1};
+    std::optional<std::jthread> compiler;
     std::vector<std::jthread> others;
     try {
+      if (compiles_members_) {
+        compiler.emplace([this, &compiles](const std::stop_token& stop) { compile_members(compiles, stop); });
+        compiles.wait();  // a lane with nothing else to do waits for it, if it is there
+      }
       for (auto lane = std::next(lanes_.begin()); lane != lanes_.end(); ++lane) {
         others.emplace_back([this, &lane = *lane] { run(lane); });
       }
@@ -108,6 +120,33 @@ class PortfolioSession {
       report_.failures.push_back(fmt::format("{} measures no more, after {} failures in a row: {}", device_ids(lane.common), kPatience,
                                              lane.last_failure->message));
     }
+  }
+
+  /// Surveys wait for the code of members that are known already, which they would compile a few at a time, while no device is busy:
+  /// sessions go first.
+  void compile_members(std::latch& began, const std::stop_token& stop) {
+    const Monitor::Inside inside(monitor_);
+    began.count_down();
+    try {
+      std::stop_source either;
+      const std::stop_callback here(stop, [&either] { either.request_stop(); });
+      const std::stop_callback asked(request_.common.stop, [&either] { either.request_stop(); });
+      const int workers = std::max(1, compile_workers(request_.common) / 2);  // sessions compile, too
+      Portfolio some = knowledge_.portfolio();
+      some.points.clear();
+      std::vector<PortfolioMember> left = std::exchange(some.members, {});
+      for (bool works = true; works && !left.empty() && !either.stop_requested() && budget_.spent() < kCodeShare;) {
+        const std::size_t count = std::min(left.size(), static_cast<std::size_t>(workers * kCompiledInTurn));
+        some.members.assign(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(count));
+        left.erase(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(count));
+        // Whoever needs what fails here meets it again, and says where.
+        works = monitor_.work_outside(
+            [&] { return warm(some, *request_.operation, request_.common.device, store_, workers, either.get_token()).ok(); });
+      }
+    } catch (...) {  // it would end the process from here
+      thrown_ = std::current_exception();
+    }
+    compiles_members_ = false;
   }
 
   /// Until the budget is spent, or nothing is left that this lane could do.
@@ -147,7 +186,12 @@ class PortfolioSession {
   }
   [[nodiscard]] bool stopped() const { return request_.common.stop.stop_requested(); }
   [[nodiscard]] bool is_over(const RangeLane& lane) const { return budget_.spent() >= 1.0 || is_idle(lane) || has_failed(lane); }
-  [[nodiscard]] bool has_begun() const { return knowledge_.table().rows().size() >= kFirstShapes; }
+  [[nodiscard]] bool has_begun() const { return knowledge_.table().rows().size() >= kFirstShapes && !compiles_members_; }
+  /// Members' code: where there are any, something is measured at all, and that is not disturbed.
+  [[nodiscard]] bool may_compile_ahead() const {
+    return !knowledge_.portfolio().members.empty() && request_.common.device.info.compile_overlaps && !request_.common.workers &&
+           request_.budget.trials.value_or(1) > 0;
+  }
 
   void set_shares(Spending& spending) const {
     const bool is_late = knowledge_.table().has_many_shapes();
@@ -239,7 +283,7 @@ class PortfolioSession {
 
   /// What may be better than a member, at a shape that was measured before.
   Result<bool> compare(RangeLane& lane) {
-    if (knowledge_.rule() == nullptr || lane.failed_comparisons >= kPatience) {
+    if (compiles_members_ || knowledge_.rule() == nullptr || lane.failed_comparisons >= kPatience) {
       return false;
     }
     const Portfolio& portfolio = knowledge_.portfolio();
@@ -256,6 +300,9 @@ class PortfolioSession {
   /// What is promising at a new shape; where nothing of that can be timed, a session, which counts as a survey: it is all that can be had
   /// there.
   Result<bool> survey_another(RangeLane& lane) {
+    if (compiles_members_) {
+      return false;
+    }
     const std::optional<Shape> shape = knowledge_.shapes().next_surveyed(budget_.session_seconds(), knowledge_.table());
     if (!shape) {
       return false;
@@ -376,6 +423,7 @@ class PortfolioSession {
   static constexpr std::size_t kChoices = 1, kSessions = 2, kComparisons = 3;  // places among a lane's activities
   PortfolioReport report_;
   std::size_t timed_choices_ = 0;
+  bool compiles_members_ = false;                      ///< ahead of surveys, which wait for it
   std::map<std::string, const RangeLane*> failed_at_;  ///< which lane failed first, by the text of the shape
   Result<void> ended_;                                 ///< by what ends all lanes
   std::exception_ptr thrown_;                          ///< in one of them

@@ -66,13 +66,14 @@ Result<double> code_bytes(const Portfolio& portfolio, const Operation& operation
   return all;
 }
 
-Result<WarmReport> warm(const Portfolio& portfolio, const Operation& operation, const Registry::Found& device, Store& store, int workers) {
+Result<WarmReport> warm(const Portfolio& portfolio, const Operation& operation, const Registry::Found& device, Store& store, int workers,
+                        const std::stop_token& stop) {
   HONE_ASSIGN(const Problem any, any_problem(portfolio, *operation.definition));
-  return warm(portfolio, operation, any, {}, device, store, workers);
+  return warm(portfolio, operation, any, {}, device, store, workers, stop);
 }
 
 Result<WarmReport> warm(const Portfolio& portfolio, const Operation& operation, const Problem& like, const Shape& given,
-                        const Registry::Found& device, Store& store, int workers) {
+                        const Registry::Found& device, Store& store, int workers, const std::stop_token& stop) {
   WarmReport report;
   for (const KernelSpec* const spec : operation.implementations) {
     const Result<Problem> own = problem_for(*spec, like);
@@ -95,7 +96,7 @@ Result<WarmReport> warm(const Portfolio& portfolio, const Operation& operation, 
       }
       configurations.push_back(*configuration);
     }
-    HONE_ASSIGN(const MissingCode missing, compile_missing(device, *spec, *own, configurations, store, workers));
+    HONE_ASSIGN(const MissingCode missing, compile_missing(device, *spec, *own, configurations, store, workers, stop));
     report.compiled += missing.compiled;
     for (const Trial& failed : missing.failed) {
       report.failures.push_back(fmt::format("{} {}: {}", spec->name, text(spec->parameters, failed.configuration), failed.detail));

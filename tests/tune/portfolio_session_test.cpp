@@ -130,6 +130,30 @@ TEST_CASE("a range goes on from what came with Hone for the product, and spends 
   CHECK(alone.portfolio.points.size() == alone.measured);
 }
 
+TEST_CASE("the code of members that are known is compiled ahead, where that does not disturb what is timed") {
+  RangeFixture fixture(wide_source());
+  fixture.request.range = parse_range(fixture.spec(), "n=64|96").value();
+  const auto first = fixture.store("first.db"), second = fixture.store("second.db"), third = fixture.store("third.db");
+  const Portfolio made = fixture.run(*first, 32).value().portfolio;
+  REQUIRE(!made.members.empty());
+  const test::Shipped shipped(made);
+  const ReplacedShippedPortfolios replaced(std::array{shipped.span()});
+  const auto compiled_in = [&](Store& store) {
+    std::size_t count = 0;
+    for (const PortfolioMember& member : made.members) {
+      const Problem problem = make_problem(fixture.spec(), DType::kF32, made.points.front().shape).value();
+      const CompiledKey key = compiled_key(fixture.spec(), problem, member.configuration, fixture.request.common.device.info);
+      count += store.find_compiled(key).value() ? 1 : 0;
+    }
+    return count;
+  };
+  fixture.request.common.device.info.compile_overlaps = true;
+  CHECK(!fixture.run(*third, 0));
+  CHECK(compiled_in(*third) == 0);                // nothing was to be measured
+  static_cast<void>(fixture.run(*second, 2000));  // nor is there a shape for a session
+  CHECK(compiled_in(*second) == made.members.size());
+}
+
 TEST_CASE("what came with Hone is not stored where nothing was measured") {
   RangeFixture fixture;
   const auto first = fixture.store("first.db"), second = fixture.store("second.db");
