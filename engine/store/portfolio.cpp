@@ -402,7 +402,7 @@ std::string text(const Portfolio& portfolio) {
   head["sources"] = portfolio.sources;
   head["expected_slowdown"] = rounded(portfolio.expected);
   head["worst_slowdown"] = rounded(portfolio.worst);
-  head["seconds"] = std::round(portfolio.seconds);
+  head["seconds"] = std::round(10.0 * portfolio.seconds) / 10.0;
   head["trials"] = portfolio.trials;
   if (portfolio.is_checked) {
     head["checked"] = true;

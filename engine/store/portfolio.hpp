@@ -64,6 +64,7 @@ struct RuleSettings {
 
 struct Portfolio {
   static constexpr std::size_t kMostMembers = 256, kMostPoints = 8192;  ///< of one that is made or read
+  static constexpr std::size_t kLeastJudged = 4;                        ///< points: fewer cannot be predicted from each other
   static constexpr std::size_t kUsualMembers = 128;                     ///< of one that is made, unless more are asked for
   std::string operation, dtypes, product;
   std::string architecture = {};               ///< of the product, "sm_90a"; empty: not known, and so it serves that product alone
@@ -78,6 +79,8 @@ struct Portfolio {
   std::int64_t trials = 0;                   ///< and measurements made for it
   bool is_checked = false;                   ///< each member has passed the full gate at some shape: earlier versions did not ask for it
 
+  /// Whether `expected` and `worst` say anything.
+  [[nodiscard]] bool is_judged() const { return points.size() >= kLeastJudged; }
   /// Whether it has so many measurements of its own product that trees tell as well as the process which members may be chosen, and other
   /// products' have nothing to add (docs/results/untuned-h200-2026-11-30-second.md).
   [[nodiscard]] bool knows_much() const {

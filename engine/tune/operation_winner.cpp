@@ -49,6 +49,9 @@ RecordKey OperationWinner::key() const {
 }
 
 Result<void> OperationWinner::keep(const Entrant& winner) {
+  if (!request_.common.keeps_record) {
+    return {};
+  }
   OperationRecord record;
   record.kernel = winner.request.spec.name;
   record.source_hash = winner.request.spec.source_hash;

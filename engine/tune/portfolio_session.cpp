@@ -53,6 +53,7 @@ class PortfolioSession {
         knowledge_(request, store),
         budget_(request, knowledge_.table(), knowledge_.shapes(), lanes.size(), [this] { return used(); }) {
     for (TuneRequest& own : lanes) {
+      own.range = range_mark(request.range);
       if (own.on_event) {
         own.on_event = [this](const SessionEvent& event) {
           const std::lock_guard one_at_a_time(callback_mutex_);
@@ -333,13 +334,17 @@ class PortfolioSession {
     return is_any_right;
   }
 
+  /// Of a small range each shape is tuned. Elsewhere a record, which is the first to serve a shape, would hide what surveys find there, and
+  /// be of a shorter session than anybody asked for.
+  [[nodiscard]] bool keeps_records() const { return budget_.is_small(); }
+
   Result<void> search(RangeLane& lane, const Shape& shape) {
     tell(shape, false);
     HONE_ASSIGN(const Problem problem, knowledge_.shapes().problem_at(shape));
     const Budget budget = budget_.each();
     const RangeBudget::Reservation here(budget_, shape, budget.trials.value_or(0));
     const Result<void> done =
-        lane.trials.search(shape, knowledge_.proposed(shape, problem, budget_.proposals_for(shape, budget), 0), budget);
+        lane.trials.search(shape, knowledge_.proposed(shape, problem, budget_.proposals_for(shape, budget), 0), budget, keeps_records());
     if (done) {
       lane.failures_in_a_row = 0;
       ++report_.measured;

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/base/digest.hpp"
 #include "engine/store/portfolio_lookup.hpp"
 #include "engine/tune/survey.hpp"
 
@@ -15,6 +16,11 @@ namespace {
 constexpr double kLearnAgain = 1.5;  // times as many shapes as when it was last asked what a portfolio of them is like
 
 }  // namespace
+
+std::string range_mark(const ShapeRange& range) {
+  constexpr std::size_t kDigits = 16;
+  return digest(text(range)).substr(0, kDigits);
+}
 
 RangeKnowledge::RangeKnowledge(const PortfolioRequest& request, Store& store) : request_(request), store_(store) {
   about_.operation = request.operation->name;
@@ -51,7 +57,7 @@ Result<void> RangeKnowledge::load() {
         HONE_ASSIGN(const std::vector<Trial> trials, store_.trials(session.id, spec->parameters));
         HONE_TRY(note(shape, *spec, trials));
         if (session.strategy != kSurveyStrategy) {
-          if (session.state == SessionState::kRunning && !session.owner_alive) {
+          if (session.state == SessionState::kRunning && !session.owner_alive && range_of(session) == range_mark(request_.range)) {
             shapes_.go_on_with(shape);
           }
           auto& [seconds, times] = searched[shape];
@@ -69,6 +75,7 @@ Result<void> RangeKnowledge::load() {
   }
   if (request_.resume) {
     HONE_TRY(load_portfolios());
+    add_uncounted(sessions);
   }
   if (portfolio_.points.empty()) {
     learn();
@@ -79,6 +86,34 @@ Result<void> RangeKnowledge::load() {
   return {};
 }
 
+void RangeKnowledge::add_uncounted(const std::vector<SessionInfo>& sessions) {
+  const std::string mark = range_mark(request_.range);
+  std::map<std::string, double> seconds;                        // of devices that measured side by side
+  std::map<std::pair<std::string, Shape>, double> of_searches;  // an operation's kernels are searched side by side, too
+  for (const SessionInfo& session : sessions) {
+    const bool fits = range_of(session) == mark && session.created_at > counted_until_ && session.dtypes == about_.dtypes &&
+                      is_here(session) && session.purpose == key_.purpose;
+    if (!fits) {
+      continue;
+    }
+    about_.trials += session.trials;
+    if (session.strategy == kSurveyStrategy) {
+      seconds[session.device_id] += session.elapsed_seconds;
+    } else {
+      double& longest = of_searches[{session.device_id, session.problem.shape}];
+      longest = std::max(longest, session.elapsed_seconds);
+    }
+  }
+  for (const auto& [where, spent] : of_searches) {
+    seconds[where.first] += spent;
+  }
+  double longest = 0.0;
+  for (const auto& [device, spent] : seconds) {
+    longest = std::max(longest, spent);
+  }
+  about_.seconds += longest;
+}
+
 /// The store's own comes before what came with Hone, and what it took is of the budget.
 Result<void> RangeKnowledge::load_portfolios() {
   HONE_ASSIGN(const std::vector<StoredPortfolio> stored, store_.find_portfolios(key_));
@@ -87,6 +122,7 @@ Result<void> RangeKnowledge::load_portfolios() {
     if (one.key.range == key_.range && earlier) {
       about_.seconds = earlier->seconds;
       about_.trials = earlier->trials;
+      counted_until_ = one.created_at;
       has_own_ = go_on_from(*earlier) || has_own_;
     }
   }

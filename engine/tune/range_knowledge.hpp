@@ -17,6 +17,9 @@
 
 namespace hone {
 
+/// By which sessions and surveys of a range are known (TuneRequest::range).
+std::string range_mark(const ShapeRange& range);
+
 class RangeKnowledge {
  public:
   /// Both are kept.
@@ -68,6 +71,8 @@ class RangeKnowledge {
  private:
   [[nodiscard]] bool is_here(const SessionInfo& session) const;
   Result<void> load_portfolios();
+  /// What sessions and surveys of the range took that no portfolio counts yet: their run was killed, or what it stored was rolled back.
+  void add_uncounted(const std::vector<SessionInfo>& sessions);
   bool go_on_from(const Portfolio& earlier);
   /// Makes the portfolio again. To fit its rule's settings takes seconds.
   void learn();
@@ -84,6 +89,7 @@ class RangeKnowledge {
   std::size_t learnt_ = 0;  ///< points, when the rule was fitted last
   PortfolioShapes shapes_{request_};
   PortfolioProposals proposals_{request_, table_, shapes_};
+  std::string counted_until_;  ///< UTC, ISO 8601: when the last portfolio of the range was stored
   bool has_own_ = false;
 };
 

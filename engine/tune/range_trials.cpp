@@ -55,11 +55,12 @@ Result<bool> RangeTrials::survey(const Shape& shape, const PortfolioProposals::F
   return is_any_right;
 }
 
-Result<void> RangeTrials::search(const Shape& shape, PortfolioProposals::First first, const Budget& budget) {
+Result<void> RangeTrials::search(const Shape& shape, PortfolioProposals::First first, const Budget& budget, bool keeps_record) {
   using Clock = std::chrono::steady_clock;
   TuneRequest common = common_;
   common.budget = budget;
   common.first = std::move(first);
+  common.keeps_record = keeps_record;
   common.keep_best = false;
   common.on_progress = nullptr;
   common.idle_workers = &idle_workers_;

@@ -30,8 +30,8 @@ class RangeTrials {
   /// shape's doing, more likely than all of theirs; but what raced, faulted or hung is no member of what is learned from then on. Errors:
   /// kCancelled; the store's; the shape is none of the operation's.
   Result<bool> survey(const Shape& shape, const PortfolioProposals::First& configurations, double seconds, Gate gate = Gate::kOneRun);
-  /// A session that begins with `first`. Errors: the session's.
-  Result<void> search(const Shape& shape, PortfolioProposals::First first, const Budget& budget);
+  /// A session that begins with `first`; `keeps_record`: TuneRequest's. Errors: the session's.
+  Result<void> search(const Shape& shape, PortfolioProposals::First first, const Budget& budget, bool keeps_record);
   /// Of surveys, also those in which nothing was right, and of sessions that ended.
   [[nodiscard]] const RangeOutcomes& outcomes() const { return outcomes_; }
 

@@ -16,6 +16,7 @@ constexpr std::string_view kFix = "fix ";
 constexpr std::string_view kLikely = "likely ";
 constexpr std::string_view kOperation = "operation ";
 constexpr std::string_view kWorkload = "workload ";
+constexpr std::string_view kRange = "range ";
 constexpr std::array<std::pair<Likely, std::string_view>, 3> kModes{
     {{Likely::kFirst, "first"}, {Likely::kOnly, "only"}, {Likely::kIgnore, "ignore"}}};
 
@@ -110,6 +111,9 @@ Result<std::string> settings_text(const TuneRequest& request) {
   if (!request.workload.empty()) {
     joined += fmt::format("{}{}{}", joined.empty() ? "" : " ", kWorkload, request.workload);
   }
+  if (!request.range.empty()) {
+    joined += fmt::format("{}{}{}", joined.empty() ? "" : " ", kRange, request.range);
+  }
   HONE_ASSIGN(const std::string restriction, text(request.spec.parameters, request.restriction));
   return restriction.empty() ? joined : fmt::format("{}{}{}{}", joined, joined.empty() ? "" : " ", kFix, restriction);
 }
@@ -124,12 +128,19 @@ Likely likely_of(const SessionInfo& session) {
   return Likely::kFirst;
 }
 
-std::string operation_of(const SessionInfo& session) {
+namespace {
+
+std::string part_of(const SessionInfo& session, std::string_view what) {
   const std::string_view settings = std::string_view(session.strategy_parameters).substr(0, session.strategy_parameters.find(kFix));
-  const std::size_t at = settings.find(kOperation);
-  const std::string_view rest = at == std::string_view::npos ? std::string_view() : settings.substr(at + kOperation.size());
+  const std::size_t at = settings.find(what);
+  const std::string_view rest = at == std::string_view::npos ? std::string_view() : settings.substr(at + what.size());
   return std::string(rest.substr(0, rest.find(' ')));
 }
+
+}  // namespace
+
+std::string operation_of(const SessionInfo& session) { return part_of(session, kOperation); }
+std::string range_of(const SessionInfo& session) { return part_of(session, kRange); }
 
 std::string restriction_text(const SessionInfo& session) {
   const std::size_t at = session.strategy_parameters.find(kFix);

@@ -81,6 +81,9 @@ struct TuneRequest {
   std::map<std::string, std::vector<Configuration>> first = {};
   std::string operation = {};  ///< that the session is a part of, beside those of its other kernels; it makes a session of its own
   std::string workload = {};   ///< that the session is a part of (WorkloadRequest), without blanks; it makes a session of its own
+  std::string range = {};      ///< that the session is a part of: range_mark(); it makes a session of its own
+  /// False: what wins is known to who asked, and is no record.
+  bool keeps_record = true;
   /// False: a part of a session. It ends with the budget, without a final round; its best so far is kept as with keep_best, and a later
   /// request with a larger budget goes on.
   bool finish = true;
@@ -152,6 +155,8 @@ std::string device_ids(const TuneRequest& request);
 Likely likely_of(const SessionInfo& session);
 /// The operation that the session was a part of; empty if it was of one kernel alone.
 std::string operation_of(const SessionInfo& session);
+/// TuneRequest::range of what it was a part of.
+std::string range_of(const SessionInfo& session);
 /// What a session was restricted to, as parse_restriction reads it; empty if it searched the whole space.
 std::string restriction_text(const SessionInfo& session);
 

@@ -137,9 +137,10 @@ Result<void> TuningSession::final_round(std::size_t rounds) {
     compared_with_ = beside_known ? std::optional(known->id) : std::nullopt;
   }
   HONE_ASSIGN(const bool written,
-              store_.finish_session(session_, key_, report_.faster_record ? std::nullopt : record, elapsed(), compared_with_));
+              store_.finish_session(session_, key_, report_.faster_record || !request_.keeps_record ? std::nullopt : record, elapsed(),
+                                    compared_with_));
   has_ended_ = true;
-  if (record && !written && !report_.faster_record) {
+  if (record && !written && !report_.faster_record && request_.keeps_record) {
     HONE_ASSIGN(const std::optional<Record> stays, store_.find_record(key_, request_.spec.parameters));
     report_.not_kept =
         stays ? fmt::format("{}, the faster or pinned record {}, stays", text(request_.spec.parameters, stays->configuration), stays->id)

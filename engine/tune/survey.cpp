@@ -196,8 +196,9 @@ Result<void> Survey::reach(const Problem& problem, const std::vector<Configurati
 
 Result<void> Survey::keep(const Problem& problem, std::vector<Trial>& trials, double seconds) {
   const RecordKey key = record_key(spec_, problem, common_.device.info, purpose_within(common_.measure.max_error));
+  HONE_ASSIGN(const std::string settings, settings_text(common_));
   HONE_ASSIGN(const std::int64_t session,
-              store_.begin_session({key, std::string(kSurveyStrategy), "", common_.seed}, text(common_.budget)));
+              store_.begin_session({key, std::string(kSurveyStrategy), settings, common_.seed}, text(common_.budget)));
   for (std::size_t i = 0; i < trials.size(); ++i) {
     trials[i].position = i;
     HONE_TRY(store_.add_trial(session, spec_.parameters, trials[i], seconds));

@@ -12,6 +12,7 @@ namespace hone {
 using wire::Message;
 
 Message MeasuringWorker::survey(const Message& request) {
+  Stopwatch beside;  // validating and timing: with the first candidate what is made for all of them
   learn_default(request);
   const bool full_gate = request.value("full_gate", false);
   if (const Result<void> moved = move_to(request, full_gate); !moved) {
@@ -29,6 +30,8 @@ Message MeasuringWorker::survey(const Message& request) {
     channel_.charge(results.size());
     TrialReply reply;
     survey_one(candidate, incumbent, full_gate, reply);
+    reply.trial.seconds.overhead = std::max(0.0, beside.seconds() - reply.trial.seconds.validate - reply.trial.seconds.time);
+    beside = Stopwatch();
     const Measurement& measured = reply.trial.measurement;
     if (reply.trial.outcome == Outcome::kOk && !measured.raced_out) {
       const double best_us = std::min(measured.median_us, incumbent ? incumbent->time_us : measured.median_us);

@@ -43,6 +43,39 @@ TEST_CASE("a range with enough measurements ends with trees, in its text, too") 
   CHECK(parse_portfolio(text(portfolio)).value().trees == portfolio.trees);
 }
 
+TEST_CASE("what a run took that stored no portfolio is of the budget, and what others tuned is not") {
+  const KernelSpec spec = test::copy_kernel();
+  const Operation operation{spec.name, {&spec}, &spec};
+  PortfolioRequest request;
+  request.operation = &operation;
+  request.range = parse_range(spec, "n=1..65536").value();
+  request.dtypes = DType::kF32;
+  ScratchStore scratch = ScratchStore::create().value();
+  const auto measure = [&](std::int64_t n, const std::string& range, double seconds) {
+    TuneRequest part;
+    part.range = range;
+    const RecordKey key = record_key(spec, make_problem(spec, DType::kF32, {{"n", n}}).value(), request.common.device.info);
+    const std::int64_t session = scratch.store().begin_session({key, "survey", settings_text(part).value(), 0}, "1s").value();
+    Trial trial;
+    trial.configuration = {{Value(4), Value(32)}};
+    trial.outcome = Outcome::kOk;
+    trial.measurement.median_us = 10.0;
+    REQUIRE(scratch.store().add_trial(session, spec.parameters, trial, seconds).ok());
+    REQUIRE(scratch.store().finish_session(session, key, std::nullopt, seconds).ok());
+  };
+  const auto earlier = [&] {
+    RangeKnowledge knowledge(request, scratch.store());
+    REQUIRE(knowledge.load().ok());
+    return std::pair(knowledge.earlier_seconds(), knowledge.earlier_trials());
+  };
+  measure(64, "", 7.0);
+  measure(64, range_mark(parse_range(spec, "n=1..64").value()), 7.0);
+  CHECK(earlier() == std::pair(0.0, std::int64_t{0}));
+  measure(128, range_mark(request.range), 2.0);
+  measure(256, range_mark(request.range), 3.0);
+  CHECK(earlier() == std::pair(5.0, std::int64_t{2}));
+}
+
 TEST_CASE("what is kept of a range has no member that has not passed the full gate") {
   const KernelSpec spec = test::copy_kernel();
   const Operation operation{spec.name, {&spec}, &spec};
