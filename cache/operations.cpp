@@ -44,7 +44,7 @@ Result<std::vector<OperationRecord>> SqlStore::read_operation_records(const Reco
   HONE_ASSIGN(
       Statement select,
       database().prepare(
-          "SELECT shape, kernel, source_hash, session, created_at FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY "
+          "SELECT shape, kernel, source_hash, session, created_at, generation FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY "
           "shape ORDER BY generation DESC) AS place FROM operation_record WHERE operation = ? AND "
           "dtype = ? AND layout = ? AND alignment = ? AND device = (SELECT id FROM device WHERE digest = ?) AND "
           "input_profile = ? AND objective = ? AND accuracy_bound = ? AND timing_profile = ? AND "
@@ -65,6 +65,7 @@ Result<std::vector<OperationRecord>> SqlStore::read_operation_records(const Reco
     record.source_hash = select.read_text();
     record.session = select.read_integer();
     record.created_at = select.read_text();
+    record.generation = select.read_integer();
     all.push_back(std::move(record));
   }
 }

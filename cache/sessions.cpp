@@ -245,7 +245,8 @@ Result<std::vector<SessionInfo>> SqlStore::sessions() {
 }
 
 Result<std::vector<SessionInfo>> SqlStore::read_sessions(std::optional<std::int64_t> only) {
-  // The best of the final round where there was one: its times alone decide.
+  // The best of the final round where there was one: its times alone decide. Else of what was measured to the end: a few samples of what
+  // lost a race may be faster than its time is.
   HONE_ASSIGN(
       Statement select,
       database().prepare(
@@ -255,6 +256,7 @@ Result<std::vector<SessionInfo>> SqlStore::read_sessions(std::optional<std::int6
           "(SELECT count(*) FROM trial WHERE session = s.id), "
           "coalesce((SELECT min(f.median_us) FROM trial t JOIN final_measurement f ON f.trial = t.id "
           "WHERE t.session = s.id AND t.outcome = 'ok'), "
+          "(SELECT min(median_us) FROM trial WHERE session = s.id AND outcome = 'ok' AND raced_out = 0), "
           "(SELECT min(median_us) FROM trial WHERE session = s.id AND outcome = 'ok')), "
           "s.owner, " +
           database().seconds_unseen("s.updated_at") +

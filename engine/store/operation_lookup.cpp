@@ -31,7 +31,8 @@ const OperationChoice* pinned(std::vector<OperationChoice>& candidates, const Ob
   return chosen;
 }
 
-/// The best exact record; the one that a session of the operation chose keeps its place until another is clearly better.
+/// The best exact record. The one that a session of the operation chose keeps its place until another kernel is tuned to something clearly
+/// better: what was known to that session lost there, whatever it took when it was measured before.
 const OperationChoice* exact(std::vector<OperationChoice>& candidates, const std::optional<OperationRecord>& row,
                              const Objective& objective) {
   OperationChoice* chosen = nullptr;
@@ -47,8 +48,10 @@ const OperationChoice* exact(std::vector<OperationChoice>& candidates, const std
       continue;
     }
     candidate.compared = was_compared;
-    const bool better = chosen == nullptr || (was_compared ? replaces(*candidate.choice.record, *chosen->choice.record, objective)
-                                                           : value_of(candidate, objective) < value_of(*chosen, objective));
+    const bool is_since = was_compared && candidate.choice.record->generation > row->generation;
+    const bool better =
+        chosen == nullptr || (was_compared ? is_since && replaces(*candidate.choice.record, *chosen->choice.record, objective)
+                                           : value_of(candidate, objective) < value_of(*chosen, objective));
     chosen = better ? &candidate : chosen;
   }
   return chosen;

@@ -76,9 +76,10 @@ struct Record {
 /// Which kernel's record serves a problem of an operation: what a session of the operation came to.
 struct OperationRecord {
   std::string kernel, source_hash;
-  std::int64_t session = 0;  ///< of that kernel
-  std::string created_at;    ///< UTC, ISO 8601
-  Problem problem;           ///< of its key
+  std::int64_t session = 0;     ///< of that kernel
+  std::string created_at;       ///< UTC, ISO 8601
+  Problem problem;              ///< of its key
+  std::int64_t generation = 0;  ///< in which it was written
 };
 
 /// What a portfolio is for. `device` is the product, with the partition where there is one.

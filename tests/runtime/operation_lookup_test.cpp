@@ -100,6 +100,16 @@ TEST_CASE("what a session of the operation chose stays until another kernel is c
   CHECK(fixture.chosen(8).compared);
 }
 
+TEST_CASE("what was known before a session of the operation chose does not take its choice's place") {
+  const OperationFixture fixture;
+  fixture.record(fixture.first, 8, 2.0, 2.1);
+  fixture.record(fixture.second, 8, 1.0, 1.1);  // then; beside the first it lost
+  fixture.choose_for(fixture.first, 8);
+  CHECK(fixture.chosen(8).spec->name == "first");
+  fixture.record(fixture.second, 8, 0.8, 0.9);
+  CHECK(fixture.chosen(8).spec->name == "second");
+}
+
 TEST_CASE("a choice of a kernel whose source has changed does not count") {
   const OperationFixture fixture;
   KernelSpec changed = fixture.first;
