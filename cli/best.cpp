@@ -117,10 +117,10 @@ int best(int argc, char** argv) {
     HONE_ASSIGN(const auto store, open_existing_store(arguments));
     HONE_ASSIGN(const Given given, find_given(arguments, subject.spec));
     HONE_ASSIGN(const Purpose purpose, find_purpose(arguments, given));
-    HONE_ASSIGN(const Choice choice,
-                choose(subject.spec, target.problem, target.device.info, store.get(), {.purpose = purpose, .launch = false}));
-    const bool chosen = arguments["kernel"].as<std::string>() == operation_of(subject.spec) && !subject.spec.operation.empty();
-    const std::string kernel = chosen ? subject.spec.name + "\n" : "";
+    HONE_ASSIGN(const Choice choice, subject.choice ? Result<Choice>(*subject.choice)
+                                                    : choose(subject.spec, target.problem, target.device.info, store.get(),
+                                                             {.purpose = purpose, .launch = false}));
+    const std::string kernel = subject.choice ? subject.spec.name + "\n" : "";
     if (choice.prediction) {
       return Output{predicted_json(subject, target, choice),
                     kernel + text(subject.spec.parameters, choice.configuration) + "\n" + prediction_text(*choice.prediction)};

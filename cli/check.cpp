@@ -48,17 +48,23 @@ std::string given_text(const cxxopts::ParseResult& arguments, const std::string&
   return arguments.count(option) > 0 ? arguments[option].as<std::string>() : "";
 }
 
-Result<KernelSpec> checked_kernel(const std::string& kernel, const ReadOptions& options) {
+/// A file's own reference is not asked for.
+Result<KernelSpec> read_checked(const std::string& kernel, const ReadOptions& options) {
   if (is_file(kernel)) {
     HONE_ASSIGN(KernelSpec spec, read_kernel_file(kernel, options));
     print_warnings(spec);
-    return as_implementation(std::move(spec));
+    return spec;
   }
   if (std::optional<Error> operation = not_an_operation(kernel)) {
     return *std::move(operation);
   }
   HONE_ASSIGN(const KernelSpec* const builtin, find_builtin_kernel(kernel));
   return *builtin;
+}
+
+Result<KernelSpec> checked_kernel(const std::string& kernel, const ReadOptions& options, const cxxopts::ParseResult& arguments) {
+  HONE_ASSIGN(KernelSpec spec, read_checked(kernel, options));
+  return is_file(kernel) ? implementation_beside_files(std::move(spec), arguments) : std::move(spec);
 }
 
 Result<PlainKernel> plain_kernel(const cxxopts::ParseResult& arguments) {
@@ -100,14 +106,14 @@ Result<KernelSpec> checked_spec(const cxxopts::ParseResult& arguments) {
                  fmt::format("{} has none of Hone's marks, so it does not say what it computes; give --against KERNEL", kernel)};
   }
   if (against.empty()) {
-    return checked_kernel(kernel, find_flags(arguments));
+    return checked_kernel(kernel, find_flags(arguments), arguments);
   }
-  HONE_ASSIGN(const KernelSpec judge, checked_kernel(against, {}));
+  HONE_ASSIGN(const KernelSpec judge, checked_kernel(against, {}, arguments));
   if (plain) {
     HONE_ASSIGN(const PlainKernel described, plain_kernel(arguments));
     return wrapped(described, judge);
   }
-  HONE_ASSIGN(KernelSpec subject, checked_kernel(kernel, find_flags(arguments)));
+  HONE_ASSIGN(KernelSpec subject, read_checked(kernel, find_flags(arguments)));
   return held_against(std::move(subject), judge);
 }
 
@@ -231,6 +237,7 @@ void add_check_options(cxxopts::Options& options) {
       "for a file without marks: values of its parameters in order: arguments of KERNEL, p.*, numbers (default: matched by name)",
       cxxopts::value<std::string>(), "LIST");
   add_given_options(options);
+  add_with_option(options);
   add_flag_options(options);
   options.parse_positional({"kernel"});
   options.positional_help("FILE");

@@ -248,7 +248,7 @@ int export_plan(int argc, char** argv) {
   add_listing_options(options);
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     HONE_TRY(load_plugins(arguments));
-    HONE_ASSIGN(const Subject subject, find_serving_subject(arguments, true));
+    HONE_ASSIGN(const Subject subject, find_serving_subject(arguments, true, true));
     if (!subject.spec.library.empty()) {
       return Error{ErrorCode::kInvalidArgument,
                    fmt::format("{} is a library's, which has no code to export; {} exports the best that Hone compiles", subject.spec.name,

@@ -64,15 +64,17 @@ void add_portfolio_selection(cxxopts::Options& options) {
 
 Result<PortfolioSelection> selection_of(const cxxopts::ParseResult& arguments) {
   PortfolioSelection selection{arguments, {}, {}};
-  for (const std::string& name : arguments.count("operations") > 0 ? arguments["operations"].as<Names>() : Names()) {
-    if (is_file(name)) {
-      HONE_TRY(add_file(name, arguments, selection.own));
-    }
-    selection.operations.push_back(is_file(name) ? operation_of(selection.own.back()) : name);
+  const Names names = arguments.count("operations") > 0 ? arguments["operations"].as<Names>() : Names(), with = with_files(arguments);
+  Names files;
+  std::ranges::copy_if(names, std::back_inserter(files), is_file);
+  files.insert(files.end(), with.begin(), with.end());
+  HONE_ASSIGN(selection.own, read_files(files, arguments));
+  auto own = selection.own.begin();
+  for (const std::string& name : names) {
+    selection.operations.push_back(is_file(name) ? operation_of(*own++) : name);
   }
-  for (const std::string& file : with_files(arguments)) {
-    HONE_TRY(add_file(file, arguments, selection.own));
-    if (selection.own.back().operation.empty()) {
+  for (const std::string& file : with) {
+    if ((own++)->operation.empty()) {
       return Error{
           ErrorCode::kInvalidArgument,
           fmt::format("{0} implements no operation, OPERATION(NAME), beside other kernels: name {0} itself, without --with", file)};

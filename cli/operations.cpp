@@ -19,11 +19,6 @@ bool is_builtin_operation(const std::string& name) {
   return std::ranges::find(known, name) != known.end();
 }
 
-/// The operation that is meant by a name: its own, or that of a file.
-std::string operation_named(const std::string& kernel, const OperationSubject& subject) {
-  return is_file(kernel) ? operation_of(subject.own.front()) : kernel;
-}
-
 }  // namespace
 
 std::vector<const KernelSpec*> pointers(const std::deque<KernelSpec>& specs) {
@@ -34,15 +29,30 @@ std::vector<const KernelSpec*> pointers(const std::deque<KernelSpec>& specs) {
   return all;
 }
 
-Result<void> add_file(const std::string& file, const cxxopts::ParseResult& arguments, std::deque<KernelSpec>& own) {
-  HONE_ASSIGN(KernelSpec read, read_kernel_file_in_worker(file, find_flags(arguments)));
-  print_warnings(read);
-  if (const auto same = std::ranges::find(own, read.name, &KernelSpec::name); same != own.end()) {
-    return Error{ErrorCode::kInvalidArgument, fmt::format("{} and {} hold kernels of the same name, '{}'", same->file, file, read.name)};
+Result<std::deque<KernelSpec>> read_files(const std::vector<std::string>& files, const cxxopts::ParseResult& arguments) {
+  std::deque<KernelSpec> read;
+  for (const std::string& file : files) {
+    HONE_ASSIGN(KernelSpec spec, read_kernel_file_in_worker(file, find_flags(arguments)));
+    print_warnings(spec);
+    if (const auto same = std::ranges::find(read, spec.name, &KernelSpec::name); same != read.end()) {
+      return Error{ErrorCode::kInvalidArgument, fmt::format("{} and {} hold kernels of the same name, '{}'", same->file, file, spec.name)};
+    }
+    read.push_back(std::move(spec));
   }
-  HONE_ASSIGN(KernelSpec spec, as_implementation(std::move(read), pointers(own)));
-  own.push_back(std::move(spec));
-  return {};
+  std::deque<KernelSpec> own;
+  for (const KernelSpec& spec : read) {
+    HONE_ASSIGN(own.emplace_back(), as_implementation(spec, pointers(read)));
+  }
+  return own;
+}
+
+Result<KernelSpec> implementation_beside_files(KernelSpec read, const cxxopts::ParseResult& arguments) {
+  std::deque<KernelSpec> beside;
+  for (const std::string& file : with_files(arguments)) {
+    HONE_ASSIGN(beside.emplace_back(), read_kernel_file_in_worker(file, find_flags(arguments)));
+    print_warnings(beside.back());
+  }
+  return as_implementation(std::move(read), pointers(beside));
 }
 
 const LibraryKernel* library_named(std::string_view name) {
@@ -67,6 +77,14 @@ std::vector<const LibraryKernel*> libraries_for(std::string_view operation) {
 
 std::vector<std::string> with_files(const cxxopts::ParseResult& arguments) {
   return arguments.count("with") > 0 ? arguments["with"].as<std::vector<std::string>>() : std::vector<std::string>();
+}
+
+std::string with_text(const cxxopts::ParseResult& arguments) {
+  std::string text;
+  for (const std::string& file : with_files(arguments)) {
+    text += " --with " + file;
+  }
+  return text;
 }
 
 void add_without_option(cxxopts::Options& options) {
@@ -151,31 +169,34 @@ Result<std::unique_ptr<OperationSubject>> find_operation_subject(const cxxopts::
   if (kernel.empty() || (files.empty() && !is_builtin_operation(kernel))) {
     return std::unique_ptr<OperationSubject>();
   }
-  if (is_file(kernel)) {
-    HONE_TRY(add_file(kernel, arguments, subject->own));
-  } else if (const Result<const KernelSpec*> builtin = find_builtin_kernel(kernel); builtin && operation_of(**builtin) != kernel) {
+  if (const Result<const KernelSpec*> builtin = find_builtin_kernel(kernel);
+      !is_file(kernel) && builtin && operation_of(**builtin) != kernel) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("{0} is one kernel of the operation {1}: give that, {1}, to choose among several",
                                                           kernel, operation_of(**builtin))};
   }
-  for (const std::string& file : files) {
-    HONE_TRY(add_file(file, arguments, subject->own));
-    const std::string wanted = operation_named(kernel, *subject);
-    if (const KernelSpec& spec = subject->own.back(); spec.operation != wanted) {
+  std::vector<std::string> all = files;
+  if (is_file(kernel)) {
+    all.insert(all.begin(), kernel);
+  }
+  HONE_ASSIGN(subject->own, read_files(all, arguments));
+  const std::string wanted = is_file(kernel) ? operation_of(subject->own.front()) : kernel;
+  for (std::size_t i = all.size() - files.size(); i < all.size(); ++i) {
+    if (const KernelSpec& spec = subject->own[i]; spec.operation != wanted) {
       return Error{ErrorCode::kInvalidArgument,
-                   fmt::format("{0} does not say that it implements {1}: OPERATION({1}); in the file does{2}", file, wanted,
+                   fmt::format("{0} does not say that it implements {1}: OPERATION({1}); in the file does{2}", all[i], wanted,
                                spec.operation.empty() ? "" : fmt::format(", and it has OPERATION({})", spec.operation))};
     }
   }
-  HONE_ASSIGN(subject->operation, find_operation(operation_named(kernel, *subject), pointers(subject->own)));
+  HONE_ASSIGN(subject->operation, find_operation(wanted, pointers(subject->own)));
   return subject;
 }
 
-Result<Subject> find_serving_subject(const cxxopts::ParseResult& arguments, bool compiled) {
+Result<Subject> find_serving_subject(const cxxopts::ParseResult& arguments, bool launch, bool compiled) {
   HONE_ASSIGN(const std::unique_ptr<OperationSubject> operation, find_operation_subject(arguments));
   const LibraryKernel* const library = arguments.count("kernel") > 0 ? library_named(arguments["kernel"].as<std::string>()) : nullptr;
   if (!operation && library != nullptr) {
     HONE_ASSIGN(KernelSpec spec, library_spec(*library));
-    Subject subject{.spec = std::move(spec), .recorded = nullptr};
+    Subject subject{.spec = std::move(spec)};
     HONE_ASSIGN(const Target target, find_target(arguments, subject));
     const std::vector<const LibraryKernel*> there = target.device.plugin->libraries();
     return std::ranges::find(there, library) != there.end()
@@ -190,13 +211,19 @@ Result<Subject> find_serving_subject(const cxxopts::ParseResult& arguments, bool
                  fmt::format("which kernel of {} serves is known for devices that are here: with --arch give one of {}",
                              operation->operation.name, implementations_text(operation->operation))};
   }
-  Subject definition{.spec = *operation->operation.definition, .recorded = nullptr};
+  const std::string config = arguments.count("config") > 0 ? arguments["config"].as<std::string>() : "";
+  if (is_file(arguments["kernel"].as<std::string>()) && !config.empty() && config != "default" && config != "best") {
+    return Subject{.spec = operation->own.front()};
+  }
+  Subject definition{.spec = *operation->operation.definition};
   HONE_ASSIGN(const Target target, find_target(arguments, definition));
   HONE_ASSIGN(const Given given, find_given(arguments, definition.spec));
   HONE_ASSIGN(const Purpose purpose, find_purpose(arguments, given));
-  const bool untuned = arguments.count("config") > 0 && arguments["config"].as<std::string>() == "default";
-  HONE_ASSIGN(const std::unique_ptr<Store> store, untuned ? std::unique_ptr<Store>() : open_existing_store(arguments));
-  const Lookup lookup{.purpose = purpose, .launch = false, .portfolios = !untuned};
+  const bool untuned = config == "default";
+  HONE_ASSIGN(
+      const std::unique_ptr<Store> store,
+      untuned ? std::unique_ptr<Store>() : open_existing_store(arguments, arguments.count("trust") > 0 ? Trust::kAll : Trust::kOwn));
+  const Lookup lookup{.purpose = purpose, .launch = launch, .portfolios = !untuned};
   Libraries libraries(target.device.plugin->libraries());
   HONE_ASSIGN(OperationChoice chosen, choose(operation->operation, target.problem, target.device.info, store.get(), libraries, lookup));
   if (compiled && !chosen.spec->library.empty()) {
@@ -204,7 +231,7 @@ Result<Subject> find_serving_subject(const cxxopts::ParseResult& arguments, bool
     HONE_ASSIGN(chosen, choose(operation->operation, target.problem, target.device.info, store.get(), lookup));
     fmt::print(stderr, "{} serves this problem, and is a library's: here is the best of what Hone compiles, {}\n", won, chosen.spec->name);
   }
-  return Subject{.spec = *chosen.spec, .recorded = nullptr};
+  return Subject{.spec = *chosen.spec, .choice = std::move(chosen.choice)};
 }
 
 }  // namespace hone::cli

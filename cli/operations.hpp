@@ -17,8 +17,11 @@ struct OperationSubject {
   Operation operation;
 };
 
-/// Reads a kernel file; `own`: the kernels of files before it. Errors: it cannot be read; they hold kernels of the same name.
-Result<void> add_file(const std::string& file, const cxxopts::ParseResult& arguments, std::deque<KernelSpec>& own);
+/// Reads kernel files, in whatever order: one may implement what another defines. Errors: one cannot be read; two hold kernels of the same
+/// name; one has no reference, and the others do not define what it implements.
+Result<std::deque<KernelSpec>> read_files(const std::vector<std::string>& files, const cxxopts::ParseResult& arguments);
+/// A kernel that was read, as an implementation of what is built in or of what the files of --with define.
+Result<KernelSpec> implementation_beside_files(KernelSpec read, const cxxopts::ParseResult& arguments);
 std::vector<const KernelSpec*> pointers(const std::deque<KernelSpec>& specs);
 
 /// --with: files that implement the operation beside what is built in.
@@ -38,8 +41,11 @@ Result<void> choose_participants(const cxxopts::ParseResult& arguments, const Re
                                  OperationSubject& subject);
 
 /// The kernel that was named, maybe a library's; of an operation, the one that serves the problem, as a program gets it that asks for the
-/// operation. `compiled`: of those that are compiled; what is said where another one would serve goes to standard error.
-Result<Subject> find_serving_subject(const cxxopts::ParseResult& arguments, bool compiled = false);
+/// operation, and what serves (Subject::choice). `compiled`: of those that are compiled; what is said where another one would serve goes to
+/// standard error. `launch`: as Lookup's. Where a file is named with a configuration, it is its kernel that is meant, whatever serves.
+Result<Subject> find_serving_subject(const cxxopts::ParseResult& arguments, bool launch = false, bool compiled = false);
+/// " --with FILE" for each of them, as a command that is suggested repeats it.
+std::string with_text(const cxxopts::ParseResult& arguments);
 
 /// A library's function by its own name; null if the name is none.
 const LibraryKernel* library_named(std::string_view name);

@@ -192,7 +192,7 @@ Result<Subject> find_subject(const std::string& kernel, const cxxopts::ParseResu
   if (is_file(kernel)) {
     HONE_ASSIGN(KernelSpec read, read_kernel_file_in_worker(kernel, find_flags(arguments)));
     print_warnings(read);
-    HONE_ASSIGN(subject.spec, as_implementation(std::move(read)));
+    HONE_ASSIGN(subject.spec, implementation_beside_files(std::move(read), arguments));
     return subject;
   }
   if (std::optional<Error> operation = not_an_operation(kernel)) {

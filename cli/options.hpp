@@ -14,6 +14,7 @@
 #include "engine/plugin/registry.hpp"
 #include "engine/replay/recorded_space.hpp"
 #include "engine/space/restriction.hpp"
+#include "engine/store/lookup.hpp"
 #include "engine/store/store.hpp"
 
 namespace hone::cli {
@@ -50,7 +51,8 @@ bool is_file(const std::string& kernel);
 /// A kernel, by the name of a built-in one or by the path of a file (.cu, or a recorded space: .json, .json.gz).
 struct Subject {
   KernelSpec spec;
-  std::unique_ptr<RecordedSpace> recorded;
+  std::unique_ptr<RecordedSpace> recorded = nullptr;
+  std::optional<Choice> choice = {};  ///< what serves the problem, where an operation was asked for it
 };
 Result<Subject> find_subject(const cxxopts::ParseResult& arguments);
 /// Of this name or path; `arguments` have the flags for reading a file.

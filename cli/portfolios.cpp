@@ -23,6 +23,12 @@
 namespace hone::cli {
 namespace {
 
+/// What lookups it serves alone.
+std::string limits_text(const Purpose& purpose) {
+  return (purpose.accuracy_bound == Purpose().accuracy_bound ? "" : fmt::format(", within {}", purpose.accuracy_bound)) +
+         (purpose.input_profile == Purpose().input_profile ? "" : fmt::format(", inputs {}", purpose.input_profile));
+}
+
 Result<Output> list(const std::vector<KnownPortfolio>& all, const std::deque<KernelSpec>& own, std::size_t unreadable) {
   Output output{Json{{"portfolios", Json::array()}, {"unreadable", unreadable}}, "", 0};
   std::vector<std::vector<std::string>> rows;
@@ -38,15 +44,18 @@ Result<Output> list(const std::vector<KnownPortfolio>& all, const std::deque<Ker
                                          {"current", current},
                                          {"member_count", portfolio.members.size()},
                                          {"points", portfolio.points.size()},
-                                         {"expected_slowdown", portfolio.expected},
-                                         {"worst_slowdown", portfolio.worst},
+                                         {"expected_slowdown", portfolio.is_judged() ? Json(portfolio.expected) : Json()},
+                                         {"worst_slowdown", portfolio.is_judged() ? Json(portfolio.worst) : Json()},
                                          {"seconds", portfolio.seconds},
                                          {"bytes", one.source.size()},
-                                         {"range", text(portfolio.range)}});
+                                         {"range", text(portfolio.range)},
+                                         {"bound", one.key.purpose.accuracy_bound},
+                                         {"input_profile", one.key.purpose.input_profile}});
     const std::string from = one.generation == 0 ? std::string("Hone") : fmt::format("store, {}", one.generation);
     rows.push_back({portfolio.operation, portfolio.dtypes, portfolio.product, fmt::format("{}{}", from, current ? "" : ", out of date"),
                     fmt::format("{}", portfolio.members.size()), fmt::format("{}", portfolio.points.size()),
-                    fmt::format("{:.3f}x", portfolio.expected), text(portfolio.range)});
+                    portfolio.is_judged() ? fmt::format("{:.3f}x", portfolio.expected) : "not judged",
+                    text(portfolio.range) + limits_text(one.key.purpose)});
   }
   output.text = all.empty() ? "no portfolios; hone tune OPERATION --shapes ... makes one\n" : table(rows);
   if (unreadable > 0) {
@@ -155,6 +164,8 @@ Result<Output> add_one(const PortfolioSelection& selection, const std::string& f
                 0};
 }
 
+bool is_for(const PortfolioKey& key, const DeviceInfo& device) { return portfolio_key("", DTypes(), device).device == key.device; }
+
 /// From what the store has of the sessions, without a device.
 Result<Output> remake(const PortfolioSelection& selection) {
   const cxxopts::ParseResult& arguments = selection.arguments;
@@ -166,7 +177,13 @@ Result<Output> remake(const PortfolioSelection& selection) {
   std::vector<std::string> known;
   std::ranges::transform(stored, std::back_inserter(known), [](const StoredPortfolio& one) { return one.key.operation; });
   HONE_TRY(check_operations(selection, std::move(known)));
-  HONE_ASSIGN(const std::vector<DeviceInfo> devices, store->devices());
+  HONE_ASSIGN(std::vector<DeviceInfo> devices, store->devices());
+  for (const auto& plugin : registry().devices()) {  // a text that was added may be for one on which nothing was measured yet
+    const Result<std::vector<DeviceInfo>> here = plugin->enumerate();
+    if (here) {
+      devices.insert(devices.end(), here->begin(), here->end());
+    }
+  }
   Output output{Json{{"portfolios", Json::array()}, {"skipped", Json::array()}}, "", 0};
   std::vector<PortfolioKey> seen;
   for (const StoredPortfolio& one : stored) {
@@ -174,20 +191,34 @@ Result<Output> remake(const PortfolioSelection& selection) {
     asked.portfolio.operation = one.key.operation;
     asked.portfolio.dtypes = one.key.dtypes;
     asked.portfolio.product = one.key.device;
-    const auto device =
-        std::ranges::find_if(devices, [&](const DeviceInfo& info) { return portfolio_key("", DTypes(), info).device == one.key.device; });
+    const auto device = std::ranges::find_if(devices, [&](const DeviceInfo& info) { return is_for(one.key, info); });
     const auto is_same = [&](const PortfolioKey& key) {
-      return std::tie(key.operation, key.dtypes, key.device, key.range) ==
-             std::tie(one.key.operation, one.key.dtypes, one.key.device, one.key.range);
+      return key.purpose == one.key.purpose && std::tie(key.operation, key.dtypes, key.device, key.range) ==
+                                                   std::tie(one.key.operation, one.key.dtypes, one.key.device, one.key.range);
     };
-    if (!is_wanted(selection, asked) || one.key.purpose != Purpose() || device == devices.end() || std::ranges::any_of(seen, is_same)) {
+    if (!is_wanted(selection, asked) || std::ranges::any_of(seen, is_same)) {
       continue;
     }
     seen.push_back(one.key);
+    const auto skip = [&](const std::string& reason) {
+      output.json["skipped"].push_back({{"operation", one.key.operation}, {"reason", reason}});
+      output.text += fmt::format("{} {}: not made again: {}\n", one.key.operation, one.key.dtypes, reason);
+      output.exit_code = selection.operations.empty() ? output.exit_code : 1;
+    };
+    if (one.key.purpose != Purpose()) {
+      skip(fmt::format(
+          "it is for inputs '{}' within the accuracy bound '{}': hone tune --shapes with the same --max-error or --input goes on "
+          "with it",
+          one.key.purpose.input_profile, one.key.purpose.accuracy_bound));
+      continue;
+    }
+    if (device == devices.end()) {
+      skip(fmt::format("nothing in the store was measured on {}, and it is not here", one.key.device));
+      continue;
+    }
     const Result<Operation> named = operation_or_kernel(one.key.operation, pointers(selection.own));
     if (!named) {  // of a user's own file, which the store does not have, and which was not named
-      output.json["skipped"].push_back({{"operation", one.key.operation}, {"reason", named.error().message}});
-      output.text += fmt::format("{} {}: not made again: {}\n", one.key.operation, one.key.dtypes, named.error().message);
+      skip(named.error().message);
       continue;
     }
     const Operation& operation = *named;
@@ -195,8 +226,7 @@ Result<Output> remake(const PortfolioSelection& selection) {
     request.operation = &operation;
     Result<ShapeRange> range = parse_range(*operation.definition, one.key.range);
     if (!range) {  // that an earlier version took
-      output.json["skipped"].push_back({{"operation", one.key.operation}, {"reason", range.error().message}});
-      output.text += fmt::format("{} {}: not made again: {}\n", one.key.operation, one.key.dtypes, range.error().message);
+      skip(range.error().message);
       continue;
     }
     request.range = *std::move(range);
@@ -204,14 +234,14 @@ Result<Output> remake(const PortfolioSelection& selection) {
     request.common.device.info = *device;
     request.common.transfer = false;  // of the store alone
     request.budget = {.seconds = std::nullopt, .trials = 0};
+    const Result<Portfolio> earlier = parse_portfolio(one.text);
+    request.most_members = std::max(request.most_members, earlier ? earlier->members.size() : std::size_t{0});
     const Result<PortfolioReport> made = tune(request, *store, registry());
     if (!made && made.error().code == ErrorCode::kStore) {
       return made.error();
     }
     if (!made) {
-      output.json["skipped"].push_back({{"operation", one.key.operation}, {"reason", made.error().message}});
-      output.text += fmt::format("{} {}: not made again, nothing in the store is of today's kernels: {}\n", one.key.operation,
-                                 one.key.dtypes, made.error().message);
+      skip("nothing in the store is of today's kernels: " + made.error().message);
       continue;
     }
     const PortfolioReport& report = *made;

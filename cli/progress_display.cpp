@@ -34,6 +34,13 @@ Result<Volume> find_volume(const cxxopts::ParseResult& arguments) {
   return volume;
 }
 
+Result<Volume> find_volume_of_many(const cxxopts::ParseResult& arguments) {
+  HONE_ASSIGN(const Volume volume, find_volume(arguments));
+  return volume.verbose ? Result<Volume>(Error{ErrorCode::kInvalidArgument,
+                                               "--verbose shows the trials of one problem; of many --log FILE has each, and hone sessions"})
+                        : Result<Volume>(volume);
+}
+
 ProgressDisplay::ProgressDisplay(const Volume& volume, const Budget& budget)
     : volume_(volume),
       interval_(redraws() ? Clock::duration(kRedraw) : Clock::duration(kNextLine)),

@@ -24,6 +24,8 @@ struct Volume {
 };
 /// Errors: --quiet beside --verbose, a colour that is none.
 Result<Volume> find_volume(const cxxopts::ParseResult& arguments);
+/// Of many problems: errors also where each trial is asked for.
+Result<Volume> find_volume_of_many(const cxxopts::ParseResult& arguments);
 
 /// Of a session, from its construction to its end, when a terminal's lines are erased. update() may be called from any thread.
 class ProgressDisplay {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/operations.hpp"
 #include "engine/store/store_server.hpp"
 
 namespace hone::cli {
@@ -61,8 +62,10 @@ Result<Selection> select(const cxxopts::ParseResult& arguments, const Subject& s
   }
   HONE_ASSIGN(const Given given, find_given(arguments, subject.spec));
   HONE_ASSIGN(const Purpose purpose, find_purpose(arguments, given));
-  HONE_ASSIGN(Choice choice, choose(subject.spec, target.problem, target.device.info, wanted == "default" ? nullptr : store,
-                                    {.purpose = purpose, .launch = launch, .portfolios = wanted != "default"}));
+  HONE_ASSIGN(Choice choice, subject.choice
+                                 ? Result<Choice>(*subject.choice)
+                                 : choose(subject.spec, target.problem, target.device.info, wanted == "default" ? nullptr : store,
+                                          {.purpose = purpose, .launch = launch, .portfolios = wanted != "default"}));
   if (wanted == "best" && choice.source == Source::kDefault) {
     if (!choice.why.empty()) {
       return Error{ErrorCode::kStore, choice.why};
@@ -91,7 +94,7 @@ Error no_record(const cxxopts::ParseResult& arguments, const Subject& subject, c
                fmt::format("no record of {} {} on {}{}{}: run {}hone tune {} --device {}{}{}{} --store {}", subject.spec.name,
                            name(target.problem.dtype), target.device.info.product, purpose.empty() ? "" : " with" + purpose,
                            known_elsewhere.empty() ? "" : fmt::format(" ({})", known_elsewhere), elsewhere ? "there " : "",
-                           arguments["kernel"].as<std::string>(), elsewhere ? "cuda:0" : target.device.info.id,
+                           arguments["kernel"].as<std::string>() + with_text(arguments), elsewhere ? "cuda:0" : target.device.info.id,
                            subject.recorded ? "" : fmt::format(" --dtype {}", name(target.problem.dtype)),
                            target.problem.shape.empty() ? "" : fmt::format(" --shape {}", text(target.problem.shape)), purpose,
                            store_name(store_path(arguments)))};

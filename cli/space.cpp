@@ -6,6 +6,7 @@
 
 #include "cli/anywhere.hpp"
 #include "cli/explanation.hpp"
+#include "cli/operations.hpp"
 #include "cli/options.hpp"
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
@@ -288,6 +289,7 @@ int space(int argc, char** argv) {
                            "Counts the valid configurations of a kernel for a problem on a device, or of the spaces that a JSON file "
                            "describes, and shows some of them.");
   add_problem_options(options);
+  add_with_option(options);
   add_arch_option(options);
   add_plugin_option(options);
   add_store_option(options);

@@ -476,6 +476,7 @@ Result<Output> tune_kernel(const cxxopts::ParseResult& arguments, Telemetry& tel
 
 Result<Output> tune_any(const cxxopts::ParseResult& arguments, Telemetry& telemetry) {
   HONE_TRY(check_range_options(arguments));
+  HONE_TRY(check_workload_options(arguments));
   HONE_TRY(load_plugins(arguments));
   HONE_ASSIGN(const Objective objective, find_objective(arguments));
   if (arguments.count("workload") > 0) {

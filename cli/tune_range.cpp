@@ -43,8 +43,8 @@ Json range_json(const PortfolioRequest& request, const PortfolioReport& report, 
               {"measured_now", report.measured},
               {"points", made.points.size()},
               {"members", Json::array()},
-              {"expected_slowdown", made.expected},
-              {"worst_slowdown", made.worst},
+              {"expected_slowdown", made.is_judged() ? Json(made.expected) : Json()},
+              {"worst_slowdown", made.is_judged() ? Json(made.worst) : Json()},
               {"code_bytes", report.code_bytes},
               {"unsure", report.wants_tuning},
               {"unserved", report.unserved},
@@ -71,7 +71,6 @@ Json range_json(const PortfolioRequest& request, const PortfolioReport& report, 
 
 std::string range_text(const PortfolioRequest& request, const PortfolioReport& report, const std::filesystem::path& store) {
   constexpr double kKibi = 1024.0, kPercent = 100.0;
-  constexpr std::size_t kFewShapes = 4;
   const Portfolio& made = report.portfolio;
   std::string lines = fmt::format("{} {} {} on {} ({})\n", made.operation, made.dtypes, text(made.range), device_ids(request.common),
                                   request.common.device.info.product);
@@ -84,16 +83,16 @@ std::string range_text(const PortfolioRequest& request, const PortfolioReport& r
     lines += fmt::format("wrong    {} trials of {}: the first, {} at {}, {}, {}\n", wrong.count, wrong.kernel, wrong.configuration,
                          text(wrong.shape), name(wrong.outcome), wrong.detail.substr(0, wrong.detail.find('\n')));
   }
-  lines += report.nothing_left
-               ? "all of the range was measured before the budget was spent; hone tune --shape searches longer at one shape\n"
-               : "";
+  lines += report.nothing_left ? "all of the range that fits the device and --largest was measured before the budget was spent; hone tune "
+                                 "--shape searches longer at one shape\n"
+                               : "";
   std::vector<std::vector<std::string>> rows;
   for (const PortfolioMember& member : made.members) {
     rows.push_back({"member  ", member.kernel, member.configuration});
   }
   lines += table(rows);
   lines += fmt::format("code     {:.0f} KiB\n", report.code_bytes / kKibi);
-  lines += made.points.size() < kFewShapes
+  lines += !made.is_judged()
                ? fmt::format("rule     not judged: shapes are too few ({}) to predict each from the others\n", made.points.size())
                : fmt::format("rule     {:.3f}x the best found, {:.2f}x at worst, each shape predicted from the others\n", made.expected,
                              made.worst);
@@ -125,7 +124,9 @@ Result<void> check_alone(const cxxopts::ParseResult& arguments, const Operation&
   if (operation.implementations.size() == 1 && of != operation.name) {
     return Error{
         ErrorCode::kInvalidArgument,
-        fmt::format("{} is one kernel of {}, and a portfolio is of an operation: hone tune {} --shapes ...", operation.name, of, of)};
+        fmt::format(
+            "{} is one kernel of {}, and a portfolio is of an operation: hone tune {}{} --shapes ...", operation.name, of, of,
+            is_file(arguments["kernel"].as<std::string>()) ? fmt::format(" --with {}", arguments["kernel"].as<std::string>()) : "")};
   }
   return {};
 }
@@ -189,7 +190,7 @@ Result<void> check_range_options(const cxxopts::ParseResult& arguments) {
 
 Result<Output> tune_range(const cxxopts::ParseResult& arguments, const Operation& operation, TuneRequest common, Telemetry& telemetry) {
   HONE_TRY(check_alone(arguments, operation));
-  HONE_ASSIGN(const Volume volume, find_volume(arguments));
+  HONE_ASSIGN(const Volume volume, find_volume_of_many(arguments));
   PortfolioRequest request;
   request.operation = &operation;
   HONE_ASSIGN(request.range, parse_range(*operation.definition, without_blanks(arguments["shapes"].as<std::string>())));

@@ -187,8 +187,10 @@ std::string workload_text(const Workload& workload, const WorkloadRequest& reque
                    : fmt::format("{:<8} {}: {}\n", name(item.state), problem_text(workload[i]), item.why.substr(0, item.why.find('\n')));
   }
   lines += table(rows) + reasons;
-  return lines + fmt::format("weighted {} before, {} after: {:.2f}x, over {} of {} problems in {:.1f} s\n", duration(report.before_us),
-                             duration(report.after_us), gain_of(report), measured, workload.size(), report.seconds);
+  const auto skipped = std::ranges::count(report.items, ItemState::kSkipped, &ItemReport::state);
+  return lines + fmt::format("weighted {} before, {} after: {:.2f}x, over {} of {} problems in {:.1f} s{}\n", duration(report.before_us),
+                             duration(report.after_us), gain_of(report), measured, workload.size(), report.seconds,
+                             skipped > 0 ? fmt::format("; {} were tuned before, and left out", skipped) : "");
 }
 
 std::string item_text(const Workload& workload, const WorkloadProgress& progress) {
@@ -196,13 +198,23 @@ std::string item_text(const Workload& workload, const WorkloadProgress& progress
                      duration(progress.default_us), progress.finishing ? "last of" : "now", problem_text(workload[progress.item]));
 }
 
-/// 2 where nothing could be tuned.
+constexpr int kNothing = 2;  // could be tuned
+
 int exit_code(const WorkloadReport& report) {
-  constexpr int kInterrupted = 130, kNothing = 2;
+  constexpr int kInterrupted = 130;
   return report.interrupted ? kInterrupted : std::ranges::any_of(report.items, is_measured) ? 0 : kNothing;
 }
 
 }  // namespace
+
+Result<void> check_workload_options(const cxxopts::ParseResult& arguments) {
+  for (const std::string option : {"split", "skip-tuned"}) {
+    if (arguments.count("workload") == 0 && arguments.count(option) > 0) {
+      return Error{ErrorCode::kInvalidArgument, fmt::format("--{} is for a workload: give --workload, or leave it out", option)};
+    }
+  }
+  return {};
+}
 
 void add_workload_options(cxxopts::Options& options) {
   options.add_options()("workload",
@@ -216,7 +228,7 @@ void add_workload_options(cxxopts::Options& options) {
 
 Result<Output> tune_workload(const cxxopts::ParseResult& arguments, Telemetry& telemetry) {
   HONE_TRY(check_alone(arguments));
-  HONE_ASSIGN(const Volume volume, find_volume(arguments));
+  HONE_ASSIGN(const Volume volume, find_volume_of_many(arguments));
   const std::string file = arguments["workload"].as<std::string>();
   HONE_ASSIGN(const Workload workload, read_workload(file));
   if (workload.empty()) {
@@ -259,7 +271,16 @@ Result<Output> tune_workload(const cxxopts::ParseResult& arguments, Telemetry& t
   const Result<WorkloadReport> report = hone::tune(request, *store, registry());
   line.reset();
   HONE_TRY(report);
-  return Output{workload_json(workload, request, *report, file), workload_text(workload, request, *report, file), exit_code(*report)};
+  Output output{workload_json(workload, request, *report, file), workload_text(workload, request, *report, file), exit_code(*report)};
+  const bool is_error = std::ranges::any_of(report->items, [](const ItemReport& item) { return item.state == ItemState::kFailed; });
+  if (output.exit_code == kNothing && is_error) {
+    const auto failed = std::ranges::find(report->items, ItemState::kFailed, &ItemReport::state);
+    const std::string message =
+        fmt::format("none of the {} problems of {} could be tuned; the first: {}", workload.size(), file, failed->why);
+    output.json["error"] = {{"message", message}};
+    fmt::print(stderr, "hone tune: {}\n", message);
+  }
+  return output;
 }
 
 }  // namespace hone::cli

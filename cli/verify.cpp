@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <deque>
 #include <filesystem>
+#include <iterator>
 #include <set>
 
 #include "cli/embedding.hpp"
@@ -33,13 +35,8 @@ Result<VerifyRequest> make_verify_request(const cxxopts::ParseResult& arguments)
   for (const KernelSpec* const kernel : builtin_kernels()) {
     request.specs.push_back(*kernel);
   }
-  if (arguments.count("kernel") > 0) {
-    for (const std::string& file : arguments["kernel"].as<std::vector<std::string>>()) {
-      HONE_ASSIGN(KernelSpec spec, read_kernel_file(file, find_flags(arguments)));
-      print_warnings(spec);
-      HONE_ASSIGN(request.specs.emplace_back(), as_implementation(std::move(spec)));
-    }
-  }
+  std::vector<std::string> files =
+      arguments.count("kernel") > 0 ? arguments["kernel"].as<std::vector<std::string>>() : std::vector<std::string>();
   const bool all = arguments.count("all") > 0, one = arguments.count("name") > 0;
   if (all == one) {
     return Error{ErrorCode::kInvalidArgument, "which records? Give a kernel, or --all"};
@@ -50,12 +47,14 @@ Result<VerifyRequest> make_verify_request(const cxxopts::ParseResult& arguments)
     if (std::optional<Error> operation = is_library ? std::nullopt : not_an_operation(request.kernel)) {
       return *std::move(operation);
     }
-    if (is_file(request.kernel)) {
-      HONE_ASSIGN(KernelSpec spec, read_kernel_file(request.kernel, find_flags(arguments)));
-      print_warnings(spec);
-      request.kernel = spec.name;
-      HONE_ASSIGN(request.specs.emplace_back(), as_implementation(std::move(spec)));
+    if (is_file(request.kernel) && std::ranges::find(files, request.kernel) == files.end()) {
+      files.push_back(request.kernel);
     }
+  }
+  HONE_ASSIGN(const std::deque<KernelSpec> own, read_files(files, arguments));
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    request.kernel = files[i] == request.kernel ? own[i].name : request.kernel;
+    request.specs.push_back(own[i]);
   }
   HONE_ASSIGN(request.device,
               arguments.count("device") == 0 ? registry().best_device() : registry().device(arguments["device"].as<std::string>()));
@@ -88,19 +87,30 @@ Result<void> check_is_there(const VerifyRequest& request, const std::vector<Sess
 /// read.
 void add_files_here(const cxxopts::ParseResult& arguments, const std::vector<SessionInfo>& sessions, VerifyRequest& request) {
   std::set<std::string> tried;
+  std::vector<KernelSpec> read;
   for (const SessionInfo& session : sessions) {
     const bool known = std::ranges::any_of(
         request.specs, [&](const KernelSpec& spec) { return spec.name == session.kernel && spec.source_hash == session.source_hash; });
-    const bool wanted = request.kernel.empty() || request.kernel == session.kernel;
     std::error_code failed;
     const std::filesystem::path file = session.kernel + ".cu";
-    if (known || !wanted || !tried.insert(session.kernel).second || !std::filesystem::exists(file, failed)) {
+    if (known || !tried.insert(session.kernel).second || !std::filesystem::exists(file, failed)) {
       continue;
     }
     if (Result<KernelSpec> spec = read_kernel_file_in_worker(file, find_flags(arguments))) {
-      request.specs.push_back(*std::move(spec));
+      read.push_back(*std::move(spec));
     }
   }
+  std::vector<const KernelSpec*> all;  // of which one may define what another implements
+  for (const std::vector<KernelSpec>* const some : {&read, &request.specs}) {
+    std::ranges::transform(*some, std::back_inserter(all), [](const KernelSpec& spec) { return &spec; });
+  }
+  std::vector<KernelSpec> found;
+  for (const KernelSpec& spec : read) {
+    if (Result<KernelSpec> own = as_implementation(spec, all)) {
+      found.push_back(*std::move(own));
+    }
+  }
+  std::ranges::move(found, std::back_inserter(request.specs));
 }
 
 Json verified_json(const Verified& one) {

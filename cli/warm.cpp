@@ -129,19 +129,22 @@ Result<Output> warm_all(const cxxopts::ParseResult& arguments) {
   for (const Portfolio& portfolio : all) {
     const Result<Operation> operation = operation_or_kernel(portfolio.operation, pointers(selection.own));
     if (!operation) {
-      skipped.push_back(fmt::format("{} {}: of a kernel file: name that, hone warm FILE", portfolio.operation, portfolio.dtypes));
+      skipped.push_back(fmt::format("{} {}: of kernel files: name one, and the others by --with: hone warm FILE --with FILE",
+                                    portfolio.operation, portfolio.dtypes));
       continue;
     }
     for (const auto& [kernel, hash] : portfolio.sources) {
       if (std::ranges::find(operation->implementations, kernel, [](const KernelSpec* one) -> const std::string& { return one->name; }) ==
           operation->implementations.end()) {
-        skipped.push_back(fmt::format("{0} {1}: members of {2}, of a kernel file: hone warm {0} --with FILE", portfolio.operation,
+        skipped.push_back(fmt::format("{0} {1}: members of {2}, of a kernel file that was not named: --with FILE", portfolio.operation,
                                       portfolio.dtypes, kernel));
       }
     }
     HONE_ASSIGN(const WarmReport report, warm(portfolio, *operation, device, *store, 0));
     add_warmed(output, portfolio, portfolio.dtypes, "", report);
   }
+  const bool is_in_vain = !selection.operations.empty() && output.json["portfolios"].empty();
+  output.exit_code = is_in_vain ? 1 : output.exit_code;
   output.json["skipped"] = skipped;
   for (const std::string& one : skipped) {
     output.text += one + "\n";

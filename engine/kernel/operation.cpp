@@ -92,7 +92,8 @@ Result<const KernelSpec*> definition_of(std::string_view operation, std::span<co
       return find_builtin_kernel(kernel.name);
     }
   }
-  const auto first = std::ranges::find_if(own, [&](const KernelSpec* spec) { return hone::operation_of(*spec) == operation; });
+  const auto defines = [&](const KernelSpec* spec) { return hone::operation_of(*spec) == operation && has_answer(*spec); };
+  const auto first = std::ranges::find_if(own, defines);
   return first == own.end() ? nullptr : *first;
 }
 
@@ -148,8 +149,11 @@ Result<KernelSpec> as_implementation(KernelSpec spec, std::span<const KernelSpec
     return has_answer(spec) ? Result<KernelSpec>(std::move(spec))
                             : Error{ErrorCode::kInvalidArgument,
                                     fmt::format("{}: no reference: it implements '{}', which no kernel defines that is known here. Give it "
-                                                "a REFERENCE, or name the file that has it first",
+                                                "a REFERENCE, or name the file that has it, too (--with)",
                                                 spec.file, operation)};
+  }
+  if (definition->name == spec.name && definition->source_hash == spec.source_hash) {
+    return spec;
   }
   std::vector<std::string> differences;
   compare_problems(spec, *definition, differences);

@@ -91,7 +91,8 @@ Result<WorkloadProblem> read_problem(const Json& json) {
   HONE_ASSIGN(problem.shape, read_extents(json.at("shape")));
   const Json& count = json.at("count");
   if (!count.is_number_unsigned() || count == 0 || count > kMostCount) {
-    return wrong(fmt::format("count is {}: it is how often the problem is launched, a whole number from 1", count.dump()));
+    return wrong(
+        fmt::format("count is {}: it is how often the problem is launched, a whole number from 1 to {}", count.dump(), kMostCount));
   }
   problem.count = count.get<std::uint64_t>();
   if (json.contains("time_us")) {

@@ -32,6 +32,20 @@ nlohmann::json of_kernel(const nlohmann::json& report, const std::string& kernel
   return {};
 }
 
+/// A file that implements `doubling`.
+std::string doubling(const TemporaryDirectory& directory, const std::string& name, bool has_reference) {
+  std::string text = kTwice;
+  text.insert(text.find("struct Problem"), "OPERATION(doubling);\n");
+  text.replace(text.find("void twice("), 10, "void " + name);
+  text.replace(text.find("twice_reference"), 15, name + "_reference");
+  const std::size_t reference = text.find("template <class T> REFERENCE");
+  if (!has_reference) {
+    text.erase(reference, text.find('\n', reference) + 1 - reference);
+  }
+  write(directory / (name + ".cu"), text);
+  return directory / (name + ".cu");
+}
+
 bool says(const std::string& text, const std::string& what) {
   CAPTURE(text);
   return text.find(what) != std::string::npos;
@@ -247,21 +261,9 @@ TEST_CASE("where the first kernel's default was not measured, nothing is said of
   CHECK(again.json()["speedup"] == 0.0);
 }
 
-TEST_CASE("an operation of one's own is tuned by its name, too; the file with the reference comes first") {
+TEST_CASE("an operation of one's own is tuned by its name, too; any of its files has the reference") {
   const TemporaryDirectory directory;
-  const auto made = [&](const std::string& name, bool has_reference) {
-    std::string text = kTwice;
-    text.insert(text.find("struct Problem"), "OPERATION(doubling);\n");
-    text.replace(text.find("void twice("), 10, "void " + name);
-    text.replace(text.find("twice_reference"), 15, name + "_reference");
-    const std::size_t reference = text.find("template <class T> REFERENCE");
-    if (!has_reference) {
-      text.erase(reference, text.find('\n', reference) + 1 - reference);
-    }
-    write(directory / (name + ".cu"), text);
-    return directory / (name + ".cu");
-  };
-  const std::string first = made("first", true), second = made("second", false);
+  const std::string first = doubling(directory, "first", true), second = doubling(directory, "second", false);
   const auto tune = [&](const Arguments& subject) {
     Arguments arguments{"tune", "--device", "cpu", "--budget", "2trials", "--store", directory / "S.db", "--fresh", "--json"};
     arguments.insert(arguments.begin() + 1, subject.begin(), subject.end());
@@ -273,7 +275,60 @@ TEST_CASE("an operation of one's own is tuned by its name, too; the file with th
     CHECK(ended.json()["operation"] == "doubling");
     CHECK(ended.json()["implementations"].size() == 2);
   }
-  CHECK(says(tune({"doubling", "--with", second, "--with", first}).err, "name the file that has it first"));
+  CHECK(tune({"doubling", "--with", second, "--with", first}).exit == 0);
+  CHECK(says(tune({"doubling", "--with", second}).err, "name the file that has it, too"));
+}
+
+TEST_CASE("a kernel whose reference another file has is checked, described, run and verified beside that") {
+  const TemporaryDirectory directory;
+  const std::string first = doubling(directory, "first", true), second = doubling(directory, "second", false), store = directory / "S.db";
+  CHECK(run({"check", second}).exit == 2);
+  const Ended checked = run({"check", second, "--with", first, "--device", "cpu", "--shape", "n=256"});
+  CHECK_MESSAGE(checked.exit == 0, checked.err);
+  CHECK(run({"check", second, "--against", first, "--device", "cpu", "--shape", "n=256"}).exit == 0);
+  CHECK(run({"space", second, "--with", first, "--device", "cpu", "--json"}).json()["kernel"] == "second");
+  const auto ran = run({"run", second, "--with", first, "--config", "block=32", "--device", "cpu", "--store", store, "--json"});
+  REQUIRE_MESSAGE(ran.exit == 0, ran.err);
+  CHECK(ran.json()["kernel"] == "second");  // the one that the configuration is of
+
+  REQUIRE(run({"tune", second, "--with", first, "--device", "cpu", "--budget", "6trials", "--store", store}).exit == 0);
+  const Ended here = run_shell("cd " + directory / "" + " && $HONE verify --all --rivals 0 --device cpu --json --store " + store);
+  REQUIRE_MESSAGE(here.exit != 2, here.err);
+  CHECK_FALSE(here.json()["records"].empty());
+  for (const auto& record : here.json()["records"]) {
+    CHECK((record["standing"] == "ok" || record["standing"] == "slower"));
+  }
+  const Ended named = run({"verify", second, "--kernel", first, "--rivals", "0", "--device", "cpu", "--store", store, "--json"});
+  CHECK_MESSAGE(named.exit != 2, named.err);
+}
+
+TEST_CASE("what serves an operation is said by best and run as a program gets it") {
+  const TemporaryDirectory directory;
+  const std::string first = doubling(directory, "first", true), second = doubling(directory, "second", false), store = directory / "S.db",
+                    text = directory / "P.json";
+  const Arguments operation{"doubling", "--with", first, "--with", second, "--device", "cpu"};
+  const auto with = [&](const std::string& verb, const Arguments& more) {
+    Arguments all{verb};
+    all.insert(all.end(), operation.begin(), operation.end());
+    all.insert(all.end(), more.begin(), more.end());
+    return run(all);
+  };
+  REQUIRE(with("tune", {"--without", "second", "--shapes", "n=1..4096", "--budget", "12trials", "--out", text, "--store", store}).exit ==
+          0);
+  CHECK(with("best", {"--shape", "n=777", "--store", store, "--json"}).json()["source"] == "predicted");
+
+  // A portfolio of another version of one of its kernels does not serve the operation, whatever its others are.
+  nlohmann::json portfolio = nlohmann::json::parse(contents(text));
+  REQUIRE(portfolio["sources"].size() == 1);
+  portfolio["sources"]["second"] = std::string(32, '0');
+  write(text, portfolio.dump());
+  const std::string other = directory / "T.db";
+  const Ended added = run({"portfolios", first, "--with", second, "--add", text, "--store", other, "--json"});
+  REQUIRE_MESSAGE(added.exit == 0, added.err);
+  CHECK(added.json()["current"] == false);
+  CHECK(with("best", {"--shape", "n=777", "--store", other}).exit == 2);
+  const Ended ran = with("run", {"--shape", "n=777", "--store", other, "--json"});
+  CHECK_MESSAGE(ran.json()["source"] == "default", ran.err);
 }
 
 TEST_CASE("a kernel whose default is wrong leaves the others") {

@@ -364,6 +364,15 @@ TEST_CASE("what was measured on another share of a product is no part of a portf
   CHECK(elsewhere == here + 1);
 }
 
+TEST_CASE("a range of many shapes leaves no records, which would hide what it finds; one of few tunes each") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  REQUIRE(make_portfolio(kDoubled, "rows=1..64,cols=16..256", store, {"--budget", "20trials"}).exit == 0);
+  CHECK(run({"records", "--all", "--store", store, "--json"}).json()["records"].empty());
+  REQUIRE(make_portfolio(kDoubled, "rows=3,cols=48|64", store, {"--budget", "12trials"}).exit == 0);
+  CHECK(run({"records", "--all", "--store", store, "--json"}).json()["records"].size() == 2);
+}
+
 TEST_CASE("the text of a kernel file's portfolio is added and made again where the file is named") {
   const TemporaryDirectory directory;
   const std::string store = directory / "S.db", other = directory / "T.db", text = directory / "P.json", file = directory / "doubled.cu";
