@@ -11,7 +11,7 @@
 #include <set>
 
 #include "engine/base/digest.hpp"
-#include "engine/compare/parallel.hpp"
+#include "engine/base/parallel.hpp"
 #include "engine/compare/summary.hpp"
 #include "engine/compare/transfer.hpp"
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <tuple>
 
+#include "engine/base/parallel.hpp"
 #include "engine/compare/compare.hpp"
-#include "engine/compare/parallel.hpp"
 
 namespace hone {
 namespace {
@@ -87,7 +87,7 @@ bool same(const RecordedSpace& a, const fs::path& of_a, const RecordedSpace& b, 
 Result<RecordedSpaces> load_recorded_spaces(const std::vector<fs::path>& paths) {
   HONE_ASSIGN(const std::vector<Candidate> files, candidates(paths));
   std::vector<std::optional<Result<RecordedSpace>>> loaded(files.size());
-  compare::parallel_for(0, files.size(), [&](std::size_t i) { loaded[i] = RecordedSpace::load(files[i].file); });
+  parallel_for(0, files.size(), [&](std::size_t i) { loaded[i] = RecordedSpace::load(files[i].file); });
   RecordedSpaces result;
   std::vector<fs::path> sources;  // of each space
   for (std::size_t i = 0; i < files.size(); ++i) {

@@ -65,8 +65,9 @@ RuleSettings fit_settings(const Portfolio& portfolio) {
     }
   }
   const auto rounded = [](double value) { return std::round(value * kRounding) / kRounding; };
-  tried.rule.spread = rounded(PortfolioRule(tried).leave_one_out().spread);
-  tried.rule.deviation = rounded(PortfolioRule(tried).leave_one_out().deviation);
+  const PortfolioRule::Score all = PortfolioRule(tried).leave_one_out();
+  tried.rule.spread = rounded(all.spread);
+  tried.rule.deviation = rounded(all.deviation);
   return tried.rule;
 }
 

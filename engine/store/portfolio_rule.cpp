@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "engine/base/parallel.hpp"
+
 namespace hone {
 namespace {
 
@@ -92,11 +94,14 @@ std::vector<Opinion> PortfolioRule::opinions(const std::vector<Near>& near, cons
 PortfolioRule::Score PortfolioRule::leave_one_out() const { return leave_one_out(surrogate_.points(), kMeasured); }
 
 PortfolioRule::Score PortfolioRule::leave_one_out(std::size_t most, std::size_t measured) const {
-  Score score;
-  double squares = 0.0, scaled = 0.0, chosen_squares = 0.0;
-  std::size_t cells = 0, chosen_cells = 0;
+  struct LeftOut {
+    double slowdown = 0.0, squares = 0.0, scaled = 0.0, chosen_squares = 0.0;
+    std::size_t cells = 0, chosen_cells = 0;
+  };
   const std::size_t count = surrogate_.members() == 0 ? 0 : std::min(most, surrogate_.points());
-  for (std::size_t i = 0; i < count; ++i) {
+  std::vector<LeftOut> each(count);
+  parallel_for(0, count, [&](std::size_t i) {
+    LeftOut& one = each[i];
     const std::size_t point = i * surrogate_.points() / count;
     // What was not measured there says nothing. Where nothing was, the best expected would have been the choice.
     std::vector<std::size_t> members;
@@ -112,27 +117,37 @@ PortfolioRule::Score PortfolioRule::leave_one_out(std::size_t most, std::size_t 
     const std::vector<Opinion> all =
         opinions(surrogate_.nearest(surrogate_.place(point), point, kNearPoints), members, launches, measured, Unmeasured::kIsSlow);
     const std::size_t choice =
-        static_cast<std::size_t>(std::ranges::min_element(all, {}, [&](const Opinion& one) { return wanted(one); }) - all.begin());
-    double slowdown = std::max(0.0, all[choice].slowdown);
+        static_cast<std::size_t>(std::ranges::min_element(all, {}, [&](const Opinion& of) { return wanted(of); }) - all.begin());
+    one.slowdown = std::max(0.0, all[choice].slowdown);
     for (std::size_t k = 0; k < all.size() && is_measured; ++k) {
       const double actual = surrogate_.cells(point)[k].time - surrogate_.best(point), error = actual - all[k].slowdown;
-      squares += error * error;
-      scaled += error * error / (all[k].doubt * all[k].doubt);
-      ++cells;
+      const double scaled = error * error / (all[k].doubt * all[k].doubt);
+      one.squares += error * error;
+      one.scaled += scaled;
+      ++one.cells;
       if (k == choice) {
-        slowdown = actual;
+        one.slowdown = actual;
         if (all.size() > 1) {  // of one member there is no choice
-          chosen_squares += error * error / (all[k].doubt * all[k].doubt);
-          ++chosen_cells;
+          one.chosen_squares += scaled;
+          ++one.chosen_cells;
         }
       }
     }
-    score.mean += slowdown / static_cast<double>(count);
-    score.worst = std::max(score.worst, slowdown);
+  });
+  Score score;
+  LeftOut sum;
+  for (const LeftOut& one : each) {
+    sum.squares += one.squares;
+    sum.scaled += one.scaled;
+    sum.chosen_squares += one.chosen_squares;
+    sum.cells += one.cells;
+    sum.chosen_cells += one.chosen_cells;
+    score.mean += one.slowdown / static_cast<double>(count);
+    score.worst = std::max(score.worst, one.slowdown);
   }
-  score.error = cells > 0 ? std::sqrt(squares / static_cast<double>(cells)) : 0.0;
-  score.spread = deviation_of(scaled, cells);
-  score.deviation = deviation_of(chosen_squares, chosen_cells);
+  score.error = sum.cells > 0 ? std::sqrt(sum.squares / static_cast<double>(sum.cells)) : 0.0;
+  score.spread = deviation_of(sum.scaled, sum.cells);
+  score.deviation = deviation_of(sum.chosen_squares, sum.chosen_cells);
   return score;
 }
 

@@ -1,15 +1,18 @@
 #include "engine/tune/newly_legal.hpp"
 
+#include "engine/device/validity.hpp"
+
 namespace hone {
 
 std::vector<Configuration> legal_neighbours(const KernelSpec& spec, const Configuration& configuration, const Problem& problem,
                                             const DeviceInfo& device) {
   std::vector<Configuration> all;
+  Validity is_valid(spec, problem, device);
   for (std::size_t i = 0; i < spec.parameters.size(); ++i) {
     for (const Value& value : spec.parameters[i].values) {
       Configuration other = configuration;
       other.values[i] = value;
-      if (other != configuration && valid_for(spec, problem, device, other)) {
+      if (other != configuration && is_valid(other)) {
         all.push_back(std::move(other));
       }
     }
@@ -20,7 +23,8 @@ std::vector<Configuration> legal_neighbours(const KernelSpec& spec, const Config
 std::vector<Configuration> newly_legal(const KernelSpec& spec, const Configuration& configuration, const Problem& here,
                                        const Problem& there, const DeviceInfo& device) {
   std::vector<Configuration> all = legal_neighbours(spec, configuration, here, device);
-  std::erase_if(all, [&](const Configuration& other) { return valid_for(spec, there, device, other); });
+  Validity is_valid_there(spec, there, device);
+  std::erase_if(all, [&](const Configuration& other) { return is_valid_there(other); });
   return all;
 }
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "engine/base/cores.hpp"
+#include "engine/base/parallel.hpp"
+
 namespace hone {
 namespace {
 
@@ -12,8 +15,12 @@ constexpr double kBeside = 2.0;          // times the best: what is slower tells
 
 }  // namespace
 
-std::optional<std::size_t> PortfolioChoices::point_of(const PortfolioTable::Row& row, const Portfolio& so_far) {
-  const auto point = std::ranges::find(so_far.points, row.shape, &PortfolioPoint::shape);
+std::optional<std::size_t> PortfolioChoices::point_of(std::size_t place, const Portfolio& so_far) const {
+  const Shape& shape = table_.rows()[place].shape;
+  if (place < so_far.points.size() && so_far.points[place].shape == shape) {  // unless the table was sorted since
+    return place;
+  }
+  const auto point = std::ranges::find(so_far.points, shape, &PortfolioPoint::shape);
   return point == so_far.points.end() ? std::nullopt : std::optional(static_cast<std::size_t>(point - so_far.points.begin()));
 }
 
@@ -31,10 +38,21 @@ std::optional<PortfolioMember> PortfolioChoices::fastest(const PortfolioTable::R
   return legal == timed.end() ? std::nullopt : std::optional(table_.columns()[legal->second]);
 }
 
-PlannedSurvey PortfolioChoices::at(const PortfolioTable::Row& row, std::size_t point, const Portfolio& so_far, const PortfolioRule& rule,
-                                   std::size_t most) {
+PortfolioChoices::Look PortfolioChoices::look_at(std::size_t place, const Portfolio& so_far, const PortfolioRule& rule,
+                                                 double session_seconds) const {
+  Look look{.point = point_of(place, so_far)};
+  const Result<Problem> problem = shapes_.problem_at(table_.rows()[place].shape);
+  if (look.point && problem && shapes_.is_cheap(*problem, session_seconds)) {
+    look.problem = *problem;
+    look.ranked =
+        rule.rank_without(*look.point, proposals_.launches(so_far.members, *problem), proposals_.may_be_chosen(so_far.members, *problem));
+  }
+  return look;
+}
+
+PlannedSurvey PortfolioChoices::plan_of(const PortfolioTable::Row& row, const Look& look, const Portfolio& so_far, std::size_t most) {
   PlannedSurvey plan{row.shape, {}};
-  const Result<Problem> problem = shapes_.problem_at(row.shape);
+  const std::optional<Problem>& problem = look.problem;
   if (!problem) {
     return plan;
   }
@@ -44,8 +62,7 @@ PlannedSurvey PortfolioChoices::at(const PortfolioTable::Row& row, std::size_t p
     const std::optional<std::size_t> column = table_.find_column(member);
     return column && row.slowdowns.contains(*column);
   };
-  for (const Opinion& opinion :
-       rule.rank_without(point, proposals_.launches(so_far.members, *problem), proposals_.may_be_chosen(so_far.members, *problem))) {
+  for (const Opinion& opinion : look.ranked) {
     const PortfolioMember& member = so_far.members[opinion.member];
     if (is_timed(member) || choices.size() == std::min(kMostChoices, most - 1)) {
       break;  // the others would not be chosen
@@ -75,19 +92,23 @@ std::optional<PlannedSurvey> PortfolioChoices::next(const Portfolio& so_far, con
   if (passed_ >= rows.size() && found_ * kMany >= rows.size()) {
     passed_ = found_ = 0;
   }
-  for (std::size_t looks = 0; looks < kLooks; ++looks) {
-    const std::optional<std::size_t> point = passed_ < rows.size() ? point_of(rows[passed_], so_far) : std::nullopt;
-    is_done_ = !point || most < 2;  // a choice and what it is timed beside
-    if (is_done_) {
-      return std::nullopt;
-    }
-    const PortfolioTable::Row& row = rows[passed_++];
-    const Result<Problem> problem = shapes_.problem_at(row.shape);
-    const bool can_be_had = problem && shapes_.is_cheap(*problem, session_seconds) && !shapes_.is_reserved(row.shape);
-    PlannedSurvey plan = can_be_had ? at(row, *point, so_far, rule, most) : PlannedSurvey{row.shape, {}};
-    if (!plan.first.empty()) {
-      ++found_;
-      return plan;
+  // Each thread looks at one: what the others saw is in vain where the first of them has something to time.
+  const std::size_t threads = std::min<std::size_t>(usable_cores(), kLooks);
+  for (std::size_t looked = 0; looked < kLooks; looked += threads) {
+    const std::size_t first = passed_, count = std::min(threads, rows.size() - std::min(first, rows.size()));
+    std::vector<Look> looks(count);
+    parallel_for(0, count, [&](std::size_t i) { looks[i] = look_at(first + i, so_far, rule, session_seconds); });
+    for (std::size_t i = 0; i < threads; ++i) {
+      is_done_ = i >= count || !looks[i].point || most < 2;  // a choice and what it is timed beside
+      if (is_done_) {
+        return std::nullopt;
+      }
+      const PortfolioTable::Row& row = rows[passed_++];
+      PlannedSurvey plan = shapes_.is_reserved(row.shape) ? PlannedSurvey{row.shape, {}} : plan_of(row, looks[i], so_far, most);
+      if (!plan.first.empty()) {
+        ++found_;
+        return plan;
+      }
     }
   }
   return std::nullopt;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/tune/portfolio_proposals.hpp"
 
@@ -29,10 +30,16 @@ class PortfolioChoices {
   [[nodiscard]] bool is_done() const { return is_done_; }
 
  private:
-  /// Where it is a point of `so_far`.
-  [[nodiscard]] static std::optional<std::size_t> point_of(const PortfolioTable::Row& row, const Portfolio& so_far);
-  [[nodiscard]] PlannedSurvey at(const PortfolioTable::Row& row, std::size_t point, const Portfolio& so_far, const PortfolioRule& rule,
-                                 std::size_t most);
+  struct Look {
+    std::optional<std::size_t> point = {};
+    std::optional<Problem> problem = {};  ///< where a survey costs little
+    std::vector<Opinion> ranked = {};
+  };
+  /// Of a row, by its place in the table: where it is a point of `so_far`.
+  [[nodiscard]] std::optional<std::size_t> point_of(std::size_t place, const Portfolio& so_far) const;
+  /// Several threads look at once.
+  [[nodiscard]] Look look_at(std::size_t place, const Portfolio& so_far, const PortfolioRule& rule, double session_seconds) const;
+  [[nodiscard]] PlannedSurvey plan_of(const PortfolioTable::Row& row, const Look& look, const Portfolio& so_far, std::size_t most);
   [[nodiscard]] std::optional<PortfolioMember> fastest(const PortfolioTable::Row& row, const Problem& problem) const;
 
   const PortfolioTable& table_;

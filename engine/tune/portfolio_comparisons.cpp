@@ -4,6 +4,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "engine/base/parallel.hpp"
 #include "engine/kernel/configuration_text.hpp"
 
 namespace hone {
@@ -66,10 +67,13 @@ void PortfolioComparisons::plan(const std::vector<PortfolioMember>& members, dou
     const Result<Problem> problem = shapes_.problem_at(row.shape);
     is_cheap.push_back(problem && shapes_.is_cheap(*problem, session_seconds));
   }
-  for (const PortfolioMember& member : members) {
+  std::vector<std::vector<std::pair<std::size_t, std::vector<Pair>>>> planned(
+      members.size());  // of each member: rows, and what is timed there
+  parallel_for(0, members.size(), [&](std::size_t m) {
+    const PortfolioMember& member = members[m];
     const std::optional<std::size_t> column = table_.find_column(member);
     if (planned_for_.contains(member) || !column || !fastest[*column]) {
-      continue;
+      return;
     }
     std::vector<std::pair<std::size_t, double>> near;  // rows, slowdowns
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -78,17 +82,20 @@ void PortfolioComparisons::plan(const std::vector<PortfolioMember>& members, dou
         near.emplace_back(i, slowdown->second);
       }
     }
-    std::size_t planned = 0;
     for (const std::size_t i : spread(near.size(), kShapesEach)) {
       const auto [row, slowdown] = near[i];
       std::vector<Pair> pairs = pairs_of_member(member, *fastest[*column], rows[row].shape, slowdown);
       if (!pairs.empty()) {
-        ++planned;
-        std::ranges::move(pairs, std::back_inserter(pairs_at(rows[row].shape)));
+        planned[m].emplace_back(row, std::move(pairs));
       }
-      if (planned == kShapesEach) {
+      if (planned[m].size() == kShapesEach) {
         break;
       }
+    }
+  });
+  for (auto& of_member : planned) {
+    for (auto& [row, pairs] : of_member) {
+      std::ranges::move(pairs, std::back_inserter(pairs_at(rows[row].shape)));
     }
   }
   planned_for_ = current;

@@ -5,10 +5,12 @@
 #include <functional>
 #include <iterator>
 #include <limits>
+#include <numeric>
 #include <ranges>
 #include <string_view>
 #include <utility>
 
+#include "engine/base/parallel.hpp"
 #include "engine/device/pass_launch.hpp"
 #include "engine/kernel/configuration_text.hpp"
 #include "engine/store/fit_settings.hpp"
@@ -125,8 +127,14 @@ void PortfolioTable::add(const Portfolio& earlier, const std::function<std::opti
       checked_.insert(columns.back());
     }
   }
-  for (const PortfolioPoint& point : earlier.points) {
-    const std::optional<There> there = at(point.shape);
+  constexpr std::size_t kAtOnce = 256;  // launches of all members at all points are much
+  std::vector<std::optional<There>> known(std::min(kAtOnce, earlier.points.size()));
+  for (std::size_t i = 0; i < earlier.points.size(); ++i) {
+    if (i % kAtOnce == 0) {
+      parallel_for(0, std::min(kAtOnce, earlier.points.size() - i), [&](std::size_t k) { known[k] = at(earlier.points[i + k].shape); });
+    }
+    const PortfolioPoint& point = earlier.points[i];
+    const std::optional<There>& there = known[i % kAtOnce];
     if (!there) {
       continue;
     }
@@ -429,8 +437,8 @@ void PortfolioTable::judge(Portfolio& portfolio, std::size_t most) const {
   constexpr std::size_t kFolds = 16;
   const std::vector<Row>& all = rows_;
   const std::size_t folds = std::min(kFolds, all.size());
-  double sum = 0.0, worst = 0.0;
-  for (std::size_t fold = 0; fold < folds && folds > 1; ++fold) {
+  std::vector<double> sums(folds, 0.0), worst(folds, 0.0);
+  parallel_for(0, folds > 1 ? folds : 0, [&](std::size_t fold) {
     std::vector<Row> others, left_out;
     for (std::size_t i = 0; i < all.size(); ++i) {
       (i % folds == fold ? left_out : others).push_back(all[i]);
@@ -454,12 +462,13 @@ void PortfolioTable::judge(Portfolio& portfolio, std::size_t most) const {
       const bool is_known = choice != ranked.end() && row.slowdowns.size() > 1;
       const double slowdown =
           is_known ? std::min(kUncovered, kept_logarithm(row.slowdowns.at(chosen[choice->member]))) : ranked.front().slowdown;
-      sum += slowdown;
-      worst = std::max(worst, slowdown);
+      sums[fold] += slowdown;
+      worst[fold] = std::max(worst[fold], slowdown);
     }
-  }
+  });
+  const double sum = std::accumulate(sums.begin(), sums.end(), 0.0);
   portfolio.expected = std::exp(sum / static_cast<double>(std::max<std::size_t>(1, all.size())));
-  portfolio.worst = std::exp(worst);
+  portfolio.worst = std::exp(worst.empty() ? 0.0 : std::ranges::max(worst));
 }
 
 Portfolio thinned(Portfolio portfolio, std::size_t most) {

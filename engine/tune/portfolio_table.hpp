@@ -52,7 +52,7 @@ class PortfolioTable {
   };
   /// What a portfolio knows of its members, and of the best at its points: all that is left of the measurements it was made from. What was
   /// added before stands. Its members count as checked where it says so. `at`: what there is at a shape, since texts of earlier versions do
-  /// not know all of it; where there is nothing, its point counts for nothing.
+  /// not know all of it; where there is nothing, its point counts for nothing. It is asked by several threads.
   void add(const Portfolio& earlier, const std::function<std::optional<There>(const Shape&)>& at);
 
   [[nodiscard]] const std::vector<PortfolioMember>& columns() const { return columns_; }
