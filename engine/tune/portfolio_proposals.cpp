@@ -77,7 +77,7 @@ PortfolioProposals::First PortfolioProposals::at(const Shape& shape, const Probl
   // Sessions may be too short for more than the first kernel.
   Spaces spaces;
   for (const KernelSpec* const spec : most_members > 0 ? request_.operation->implementations : std::vector<const KernelSpec*>()) {
-    if (table_.shapes_of(spec->name) < kFewShapes && problem_for(*spec, problem)) {
+    if (!table_.has_shapes_of(spec->name, kFewShapes) && problem_for(*spec, problem)) {
       const PortfolioMember own{spec->name, text(spec->parameters, default_configuration(*spec))};
       const std::optional<Configuration> configuration = legal(own, problem);
       add(own.kernel, configuration ? configuration : nearest_legal(own, problem, spaces));

@@ -74,6 +74,19 @@ std::vector<std::size_t> contenders(const std::vector<PortfolioTable::Row>& rows
   return all;
 }
 
+/// Without what is measured, which is much.
+Portfolio head_of(const Portfolio& about) {
+  return {.operation = about.operation,
+          .dtypes = about.dtypes,
+          .product = about.product,
+          .architecture = about.architecture,
+          .sources = about.sources,
+          .range = about.range,
+          .members = {},
+          .points = {},
+          .rule = about.rule};
+}
+
 }  // namespace
 
 std::size_t PortfolioTable::column_of(const PortfolioMember& member) {
@@ -243,10 +256,11 @@ std::vector<std::optional<Shape>> PortfolioTable::fastest_at() const {
   return shapes;
 }
 
-std::size_t PortfolioTable::shapes_of(const std::string& kernel) const {
-  return static_cast<std::size_t>(std::ranges::count_if(rows_, [&](const Row& row) {
-    return std::ranges::any_of(row.slowdowns, [&](const auto& cell) { return columns_[cell.first].kernel == kernel; });
-  }));
+bool PortfolioTable::has_shapes_of(const std::string& kernel, std::size_t count) const {
+  for (auto row = rows_.begin(); row != rows_.end() && count > 0; ++row) {
+    count -= std::ranges::any_of(row->slowdowns, [&](const auto& cell) { return columns_[cell.first].kernel == kernel; }) ? 1 : 0;
+  }
+  return count == 0;
 }
 
 bool PortfolioTable::has_many_shapes() const { return rows_.size() >= kManyShapes; }
@@ -319,7 +333,7 @@ std::vector<std::size_t> PortfolioTable::choose(const std::vector<Row>& all, std
 
 PortfolioTable::Near PortfolioTable::near(const Shape& shape, const Portfolio& about) const {
   Near near;
-  Portfolio whole = about;
+  Portfolio whole = head_of(about);
   fill(whole, rows_, {});
   if (whole.points.empty()) {
     return near;
@@ -341,7 +355,7 @@ std::vector<std::size_t> PortfolioTable::promising(const Shape& shape, const Por
   if (near.rows.empty()) {
     return order;
   }
-  Portfolio whole = about;
+  Portfolio whole = head_of(about);
   fill(whole, near.rows, able);
   for (const Opinion& opinion : PortfolioRule(whole).rank(shape, launches(whole.members))) {
     order.push_back(able[opinion.member]);
@@ -360,7 +374,7 @@ std::vector<PortfolioMember> PortfolioTable::untried(const Shape& shape, const P
   if (near.rows.empty() || most == 0) {
     return {};
   }
-  Portfolio whole = about;
+  Portfolio whole = head_of(about);
   const std::span<const std::size_t> known_best = promising.first(std::min(kMostKnown, promising.size()));
   fill(whole, near.rows, {known_best.begin(), known_best.end()});
   const std::size_t measured = whole.members.size();

@@ -60,8 +60,8 @@ class PortfolioTable {
   [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
   /// By column: the shape at which it was nearest to the best, the first such one; nothing where it was nowhere right, or nowhere near.
   [[nodiscard]] std::vector<std::optional<Shape>> fastest_at() const;
-  /// Shapes at which something of the kernel was measured.
-  [[nodiscard]] std::size_t shapes_of(const std::string& kernel) const;
+  /// Whether something of the kernel was measured at so many shapes.
+  [[nodiscard]] bool has_shapes_of(const std::string& kernel, std::size_t count) const;
   /// Whether so many shapes were measured that what is lost is lost by choosing among what is known: more of them are worth more than what
   /// nobody has tried.
   [[nodiscard]] bool has_many_shapes() const;
