@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/parallel.hpp"
 #include "engine/tune/operation_session.hpp"
 
 namespace hone {
@@ -19,18 +20,33 @@ Result<bool> RangeTrials::survey(const Shape& shape, const PortfolioProposals::F
   for (const auto& [kernel, own] : configurations) {
     count += own.size();
   }
-  bool is_any_right = false;
-  std::vector<std::pair<const KernelSpec*, std::vector<Trial>>> timed;
+  struct Surveyable {
+    const KernelSpec& spec;
+    const std::vector<Configuration>& candidates;
+    Problem problem;
+    Survey& survey;
+  };
+  std::vector<Surveyable> parts;
   for (const auto& [kernel, own] : configurations) {
     const KernelSpec& spec = *knowledge_.proposals().kernel_named(kernel);
-    HONE_ASSIGN(const Problem own_problem, problem_for(spec, problem));
+    HONE_ASSIGN(Problem own_problem, problem_for(spec, problem));
     auto [one, is_new] = surveys_.try_emplace(kernel);
     if (is_new) {
       one->second = std::make_unique<Survey>(common_, spec, store_);
     }
-    const double share = static_cast<double>(own.size()) / static_cast<double>(std::max<std::size_t>(1, count));
-    Surveyed surveyed =
-        monitor_.work_outside([&, survey = one->second.get()] { return survey->measure(own_problem, own, share * seconds, gate); });
+    parts.push_back({spec, own, std::move(own_problem), *one->second});
+  }
+  if (parts.size() > 1) {  // what comes before the first candidate takes longer than to time a few
+    monitor_.work_outside([&] {
+      parallel_for(static_cast<int>(parts.size()), parts.size(), [&](std::size_t i) { parts[i].survey.prepare(parts[i].problem, gate); });
+    });
+  }
+  bool is_any_right = false;
+  std::vector<std::pair<const KernelSpec*, std::vector<Trial>>> timed;
+  for (const Surveyable& part : parts) {
+    const KernelSpec& spec = part.spec;
+    const double share = static_cast<double>(part.candidates.size()) / static_cast<double>(std::max<std::size_t>(1, count));
+    Surveyed surveyed = monitor_.work_outside([&] { return part.survey.measure(part.problem, part.candidates, share * seconds, gate); });
     gate == Gate::kFull ? outcomes_.add_wrong(shape, spec, surveyed.trials) : outcomes_.add(shape, spec, surveyed.trials);
     if (!surveyed.ended) {
       knowledge_.exclude(shape, spec, surveyed.trials);

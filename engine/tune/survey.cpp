@@ -1,6 +1,7 @@
 #include "engine/tune/survey.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/kernel/configuration_text.hpp"
 #include "engine/tune/compile_missing.hpp"
@@ -64,10 +65,10 @@ Result<void> Survey::start(const Problem& problem) {
   return done.error ? Result<void>(*done.error) : Result<void>();
 }
 
-Result<wire::SurveyResult> Survey::ask(const wire::Message& message) {
-  std::optional<Result<wire::SurveyResult>> answer;
-  worker_->request<wire::SurveyResult>(message, survey_limits(), wire::read_survey,
-                                       [&answer](Result<wire::SurveyResult> reply) { answer = std::move(reply); });
+template <class Reply>
+Result<Reply> Survey::ask(const wire::Message& message, Result<Reply> (*read)(const wire::Message&)) {
+  std::optional<Result<Reply>> answer;
+  worker_->request<Reply>(message, survey_limits(), read, [&answer](Result<Reply> reply) { answer = std::move(reply); });
   while (!answer && !common_.stop.stop_requested()) {
     context_.restart();
     context_.run_one_for(kPoll);
@@ -110,6 +111,22 @@ Result<std::optional<Compiled>> Survey::standard(const Problem& problem) {
   return store_.find_compiled(key_of(problem, text(spec_.parameters, standard)));
 }
 
+void Survey::prepare(const Problem& problem, Gate gate) {
+  const Stopwatch watch;
+  const Result<Compiled> reference = this->reference(problem);
+  if (reference && start(problem)) {
+    const Result<wire::Done> moved = ask({{"op", "prepare survey"},
+                                          {"problem", wire::to_message(problem)},
+                                          {"reference", wire::to_message(*reference)},
+                                          {"full_gate", gate == Gate::kFull}},
+                                         &wire::read_done);
+    if (!moved) {
+      worker_.reset();
+    }
+  }
+  prepared_seconds_ += watch.seconds();
+}
+
 Surveyed Survey::measure(const Problem& problem, const std::vector<Configuration>& candidates, double seconds, Gate gate) {
   const Stopwatch watch;
   Surveyed all;
@@ -118,7 +135,7 @@ Surveyed Survey::measure(const Problem& problem, const std::vector<Configuration
     trial.final_round = gate == Gate::kFull && trial.outcome == Outcome::kOk;
   }
   if (!all.trials.empty()) {
-    const Result<void> kept = keep(problem, all.trials, watch.seconds());
+    const Result<void> kept = keep(problem, all.trials, watch.seconds() + std::exchange(prepared_seconds_, 0.0));
     all.ended = all.ended ? kept : all.ended;
   }
   return all;
@@ -160,7 +177,7 @@ Result<void> Survey::reach(const Problem& problem, const std::vector<Configurati
       request["default"] = wire::to_message(*standard);
     }
     const Stopwatch asked;
-    const Result<wire::SurveyResult> reply = ask(request);
+    const Result<wire::SurveyResult> reply = ask(request, &wire::read_survey);
     spent += asked.seconds();
     if (reply && reply->error) {
       return *reply->error;

@@ -33,6 +33,9 @@ class Survey {
   /// `common`: the device, the settings and the seed. Shapes must have the same dtypes and STATIC fields.
   Survey(const TuneRequest& common, const KernelSpec& spec, Store& store);
 
+  /// Makes what measure() of the problem begins with: buffers, inputs and the reference's answer. Surveys of several kernels may do so side
+  /// by side, while none measures. What fails here fails there, and is said there.
+  void prepare(const Problem& problem, Gate gate = Gate::kOneRun);
   /// Compiles what the store lacks, then validates and times the candidates in their order, as many as `seconds` allow and at
   /// least one. The first that is right is what the others race against. Trials of those that were reached are kept as a session of the
   /// store, whatever ended it. A candidate that takes the process down is charged, and the others go on in a new one. Errors: the reference
@@ -48,7 +51,8 @@ class Survey {
                      std::vector<Trial>& trials);
   /// The code of the default, by which it is seen what candidates are not to be held to: nothing where it does not compile.
   Result<std::optional<Compiled>> standard(const Problem& problem);
-  Result<wire::SurveyResult> ask(const wire::Message& message);
+  template <class Reply>
+  Result<Reply> ask(const wire::Message& message, Result<Reply> (*read)(const wire::Message&));
   Result<void> keep(const Problem& problem, std::vector<Trial>& trials, double seconds);
   [[nodiscard]] CompiledKey key_of(const Problem& problem, const std::string& configuration) const;
 
@@ -57,7 +61,8 @@ class Survey {
   Store& store_;
   boost::asio::io_context context_;
   std::unique_ptr<WorkerProcess> worker_;
-  std::uint64_t generation_ = 0;  ///< of the process: none draws the inputs of another
+  double prepared_seconds_ = 0.0;  ///< since the last survey
+  std::uint64_t generation_ = 0;   ///< of the process: none draws the inputs of another
 };
 
 }  // namespace hone

@@ -1,6 +1,7 @@
 // A worker's survey: configurations timed at one problem after another. Validation is short: one run is held against the reference, and
 // what is timed is looked at as always. Asked for the full gate, it is that of what could win a session.
 #include <algorithm>
+#include <utility>
 
 #include "engine/kernel/configuration_text.hpp"
 #include "engine/worker/measuring_worker.hpp"
@@ -15,7 +16,8 @@ Message MeasuringWorker::survey(const Message& request) {
   Stopwatch beside;  // validating and timing: with the first candidate what is made for all of them
   learn_default(request);
   const bool full_gate = request.value("full_gate", false);
-  if (const Result<void> moved = move_to(request, full_gate); !moved) {
+  const bool is_there = std::exchange(moved_, std::nullopt) == Moved{wire::problem_from(request.at("problem")), full_gate};
+  if (const Result<void> moved = is_there ? Result<void>() : move_to(request, full_gate); !moved) {
     return {{"error", wire::to_message(moved.error())}};
   }
   const double seconds = request.at("seconds");
@@ -42,6 +44,16 @@ Message MeasuringWorker::survey(const Message& request) {
   }
   channel_.charge(std::nullopt);
   return {{"results", std::move(results)}, {"fatal", fatal}};
+}
+
+Message MeasuringWorker::prepare_survey(const Message& request) {
+  moved_.reset();
+  const bool full_gate = request.value("full_gate", false);
+  if (const Result<void> moved = move_to(request, full_gate); !moved) {
+    return {{"error", wire::to_message(moved.error())}};
+  }
+  moved_ = Moved{problem_, full_gate};
+  return {{"ready", true}};
 }
 
 Result<void> MeasuringWorker::move_to(const Message& request, bool full_gate) {

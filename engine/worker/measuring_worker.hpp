@@ -43,6 +43,8 @@ class MeasuringWorker {
   wire::Message finals(const wire::Message& request);
   /// Moves on to the problem of `request`, and times its candidates there as long as they have time. Needs no make_bench() before it.
   wire::Message survey(const wire::Message& request);
+  /// Moves on to the problem of the survey that comes next.
+  wire::Message prepare_survey(const wire::Message& request);
 
  private:
   MeasuringWorker(WorkerChannel& channel, const DeviceInfo& info) : channel_(channel), lock_(info) {}
@@ -117,6 +119,11 @@ class MeasuringWorker {
   Result<std::size_t> validate_contenders(std::vector<Contender>& contenders, double repeat_seconds);
   Result<std::size_t> each_contender(std::vector<Contender>& contenders, const std::function<bool(Contender&)>& check);
   // measuring_survey.cpp
+  struct Moved {
+    Problem problem;
+    bool full_gate = false;
+    friend bool operator==(const Moved&, const Moved&) = default;
+  };
   Result<void> move_to(const wire::Message& request, bool full_gate);
   void survey_one(const wire::Message& candidate, const std::optional<Incumbent>& incumbent, bool full_gate, TrialReply& reply);
 
@@ -140,6 +147,7 @@ class MeasuringWorker {
   std::set<Provocation> held_;           ///< and what it is right for
   std::optional<Compiled> default_;      ///< its code, once a request had it
   std::optional<ProcessState> process_;  ///< before any candidate
+  std::optional<Moved> moved_;           ///< by prepare_survey(), and no survey since
   bool watches_threads_ = false;
   bool is_default_ = false;  ///< the trial at hand is the default's
   std::uint64_t seed_ = 0, input_seed_ = 0, seeds_used_ = 0;

@@ -135,6 +135,9 @@ class Worker {
     if (operation == "survey") {
       return measuring_->survey(request);
     }
+    if (operation == "prepare survey") {
+      return measuring_->prepare_survey(request);
+    }
     if (operation == "count") {
       return measuring_->count(request);
     }

@@ -79,6 +79,21 @@ TEST_CASE("a survey compiles the reference that no session has left") {
   CHECK(outcome_of(surveyed.trials, 2) == Outcome::kWrongResult);
 }
 
+TEST_CASE("a survey that was prepared, for its problem or for another, finds what it finds") {
+  SurveyFixture fixture;
+  Survey survey(fixture.request, fixture.request.spec, *fixture.store);
+  survey.prepare(fixture.problem(200));
+  const Surveyed there = survey.measure(fixture.problem(200), SurveyFixture::modes({0, 2}), 100.0);
+  REQUIRE_MESSAGE(there.ended.ok(), there.ended.error().message);
+  CHECK(has_time(outcome_of(there.trials, 0)));
+  CHECK(outcome_of(there.trials, 2) == Outcome::kWrongResult);
+  CHECK(there.trials.front().seconds.overhead > 0.0);
+  survey.prepare(fixture.problem(200));
+  const Surveyed elsewhere = survey.measure(fixture.problem(64), SurveyFixture::modes({0, 2}), 100.0);
+  REQUIRE_MESSAGE(elsewhere.ended.ok(), elsewhere.ended.error().message);
+  CHECK(has_time(outcome_of(elsewhere.trials, 2)));  // right there
+}
+
 TEST_CASE("a survey says why a reference does not compile") {
   SurveyFixture fixture;
   fixture.request.spec.source += "\nthis is no kernel\n";
