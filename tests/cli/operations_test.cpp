@@ -294,8 +294,9 @@ TEST_CASE("a kernel whose reference another file has is checked, described, run 
   REQUIRE(run({"tune", second, "--with", first, "--device", "cpu", "--budget", "6trials", "--store", store}).exit == 0);
   const Ended here = run_shell("cd " + directory / "" + " && $HONE verify --all --rivals 0 --device cpu --json --store " + store);
   REQUIRE_MESSAGE(here.exit != 2, here.err);
-  CHECK_FALSE(here.json()["records"].empty());
-  for (const auto& record : here.json()["records"]) {
+  const nlohmann::json verified = here.json();
+  CHECK_FALSE(verified["records"].empty());
+  for (const auto& record : verified["records"]) {
     CHECK((record["standing"] == "ok" || record["standing"] == "slower"));
   }
   const Ended named = run({"verify", second, "--kernel", first, "--rivals", "0", "--device", "cpu", "--store", store, "--json"});
