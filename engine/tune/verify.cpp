@@ -291,18 +291,22 @@ class Verifier {
     return {};
   }
 
-  /// Problems that sessions found a winner for and that are not this device's, or of no known source.
+  /// Records that are served and that are not this device's, or of no known source.
   Result<void> list_others() {
     HONE_ASSIGN(const std::vector<SessionInfo> sessions, store_.sessions());
-    std::set<std::string> listed;
+    HONE_ASSIGN(const std::vector<RecordInfo> records, store_.record_history(StoreView()));
+    std::set<std::int64_t> made_served;
+    for (const RecordInfo& record : records) {
+      if (record.served) {
+        made_served.insert(record.session);
+      }
+    }
     for (const SessionInfo& session : sessions) {
       const bool known = std::ranges::any_of(
           request_.specs, [&](const KernelSpec& spec) { return spec.name == session.kernel && spec.source_hash == session.source_hash; });
       const bool here = session.product == request_.device.info.product;
-      const std::string identity = fmt::format("{} {} {} {} {}", session.kernel, session.source_hash, name(session.problem.dtype),
-                                               text(session.problem.shape), session.product);
-      if ((known && here) || !session.best_us || (!request_.kernel.empty() && session.kernel != request_.kernel) ||
-          !listed.insert(identity).second) {
+      const bool wanted = request_.kernel.empty() || session.kernel == request_.kernel;
+      if ((known && here) || !wanted || !made_served.contains(session.id)) {
         continue;
       }
       Verified other;

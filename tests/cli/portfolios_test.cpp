@@ -369,6 +369,7 @@ TEST_CASE("a range of many shapes leaves no records, which would hide what it fi
   const std::string store = directory / "S.db";
   REQUIRE(make_portfolio(kDoubled, "rows=1..64,cols=16..256", store, {"--budget", "20trials"}).exit == 0);
   CHECK(run({"records", "--all", "--store", store, "--json"}).json()["records"].empty());
+  CHECK(run({"verify", "--all", "--device", "cpu", "--store", store, "--json"}).json()["records"].empty());
   REQUIRE(make_portfolio(kDoubled, "rows=3,cols=48|64", store, {"--budget", "12trials"}).exit == 0);
   CHECK(run({"records", "--all", "--store", store, "--json"}).json()["records"].size() == 2);
 }
