@@ -1,14 +1,12 @@
 #include "engine/store/boosted_trees.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
-#include <system_error>
-#include <thread>
 
 #include "engine/base/cores.hpp"
+#include "engine/base/parallel.hpp"
 
 namespace hone {
 namespace {
@@ -63,7 +61,7 @@ class Boosting {
  public:
   explicit Boosting(const TreeSamples& samples) : samples_(samples), left_(samples.targets), place_(samples.targets.size()) {
     const std::size_t rows = samples.targets.size();
-    threads_ = rows * samples.features < kWorthThreads ? 1 : std::min<std::size_t>(kMostThreads, usable_cores());
+    threads_ = rows * samples.features < kWorthThreads ? 1 : static_cast<int>(std::min<std::size_t>(kMostThreads, usable_cores()));
     bins_.resize(samples.features);
     for (std::size_t feature = 0; feature < samples.features; ++feature) {
       std::vector<float> values(rows);
@@ -169,28 +167,15 @@ class Boosting {
   /// That which explains most, asked of so many groups of rows at once; the first of several.
   [[nodiscard]] BoostedTrees::Question best_question(std::size_t groups) const {
     std::vector<Best> all(bins_.size());
-    std::atomic<std::size_t> next = 0;
-    const auto work = [&] {
+    parallel_for(threads_, all.size(), [&](std::size_t feature) {
       GroupSums sums(groups);
-      for (std::size_t feature = next++; feature < all.size(); feature = next++) {
-        all[feature] = best_about(feature, sums);
-      }
-    };
-    {
-      std::vector<std::jthread> helpers;
-      try {
-        while (helpers.size() + 1 < threads_) {
-          helpers.emplace_back(work);
-        }
-      } catch (const std::system_error&) {  // the host lends no more
-      }
-      work();
-    }
+      all[feature] = best_about(feature, sums);
+    });
     return std::ranges::max_element(all, {}, &Best::gain)->question;
   }
 
   const TreeSamples& samples_;
-  std::size_t threads_ = 1;
+  int threads_ = 1;
   std::vector<double> left_;
   std::vector<Sums> weighted_;                   ///< of each row, as the tree begins
   std::vector<std::vector<std::uint8_t>> bins_;  ///< of each feature, of each row
