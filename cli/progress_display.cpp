@@ -37,7 +37,8 @@ Result<Volume> find_volume(const cxxopts::ParseResult& arguments) {
 Result<Volume> find_volume_of_many(const cxxopts::ParseResult& arguments) {
   HONE_ASSIGN(const Volume volume, find_volume(arguments));
   return volume.verbose ? Result<Volume>(Error{ErrorCode::kInvalidArgument,
-                                               "--verbose shows the trials of one problem; of many --log FILE has each, and hone sessions"})
+                                               "--verbose shows the trials of one problem; of many, hone sessions lists the sessions, and "
+                                               "hone sessions ID the trials of one"})
                         : Result<Volume>(volume);
 }
 
