@@ -11,6 +11,22 @@
 
 namespace hone {
 
+namespace {
+
+struct CopyRange {
+  CopyRange() {
+    request.operation = &operation;
+    request.range = parse_range(spec, "n=1..65536").value();
+    request.dtypes = DType::kF32;
+  }
+  KernelSpec spec = test::copy_kernel();
+  Operation operation{spec.name, {&spec}, &spec};
+  PortfolioRequest request;
+  ScratchStore scratch = ScratchStore::create().value();
+};
+
+}  // namespace
+
 TEST_CASE("a range with enough measurements ends with trees, in its text, too") {
   KernelSpec spec = test::copy_kernel();
   spec.passes.emplace_back().grid = {Expression::variable("p.n"), Expression::constant(1), Expression::constant(1)};
@@ -44,16 +60,13 @@ TEST_CASE("a range with enough measurements ends with trees, in its text, too") 
 }
 
 TEST_CASE("what a run took that stored no portfolio is of the budget, and what others tuned is not") {
-  const KernelSpec spec = test::copy_kernel();
-  const Operation operation{spec.name, {&spec}, &spec};
-  PortfolioRequest request;
-  request.operation = &operation;
-  request.range = parse_range(spec, "n=1..65536").value();
-  request.dtypes = DType::kF32;
-  ScratchStore scratch = ScratchStore::create().value();
-  const auto measure = [&](std::int64_t n, const std::string& range, double seconds) {
+  CopyRange range;
+  const KernelSpec& spec = range.spec;
+  const PortfolioRequest& request = range.request;
+  ScratchStore& scratch = range.scratch;
+  const auto measure = [&](std::int64_t n, const std::string& mark, double seconds) {
     TuneRequest part;
-    part.range = range;
+    part.range = mark;
     const RecordKey key = record_key(spec, make_problem(spec, DType::kF32, {{"n", n}}).value(), request.common.device.info);
     const std::int64_t session = scratch.store().begin_session({key, "survey", settings_text(part).value(), 0}, "1s").value();
     Trial trial;
@@ -77,13 +90,10 @@ TEST_CASE("what a run took that stored no portfolio is of the budget, and what o
 }
 
 TEST_CASE("what is kept of a range has no member that has not passed the full gate") {
-  const KernelSpec spec = test::copy_kernel();
-  const Operation operation{spec.name, {&spec}, &spec};
-  PortfolioRequest request;
-  request.operation = &operation;
-  request.range = parse_range(spec, "n=1..65536").value();
-  request.dtypes = DType::kF32;
-  ScratchStore scratch = ScratchStore::create().value();
+  CopyRange range;
+  const KernelSpec& spec = range.spec;
+  const PortfolioRequest& request = range.request;
+  ScratchStore& scratch = range.scratch;
   RangeKnowledge knowledge(request, scratch.store());
   for (std::int64_t n = 4; n <= 64; n += 4) {
     std::vector<Trial> trials(2);
