@@ -163,6 +163,17 @@ Result<double> seconds_each(const cxxopts::ParseResult& arguments) {
   return seconds;
 }
 
+Result<std::optional<ShapeRange>> left_out(const cxxopts::ParseResult& arguments, const KernelSpec& definition) {
+  if (arguments.count("leave-out") == 0) {
+    return std::optional<ShapeRange>();
+  }
+  Result<ShapeRange> range = parse_range(definition, without_blanks(arguments["leave-out"].as<std::string>()));
+  if (!range) {
+    return Error{range.error().code, fmt::format("--leave-out: {}", range.error().message)};
+  }
+  return std::optional(*std::move(range));
+}
+
 }  // namespace
 
 Operation alone(const KernelSpec& spec) { return {spec.name, {&spec}, &spec}; }
@@ -174,13 +185,14 @@ void add_range_options(cxxopts::Options& options) {
                         cxxopts::value<std::string>(), "RANGE")("each", "of a range: seconds for a shape (0: a part of the budget)",
                                                                 cxxopts::value<Number>()->default_value("0"), "SECONDS")(
       "largest", "of a range: the largest shapes, by the bytes of their arguments", cxxopts::value<std::string>()->default_value("1GiB"),
-      "SIZE")("members", "of a range: how many configurations at most",
+      "SIZE")("leave-out", "of a range: shapes that have no part in it, in the form of --shapes: to judge it at them",
+              cxxopts::value<std::string>(), "RANGE")("members", "of a range: how many configurations at most",
               cxxopts::value<std::string>()->default_value(std::to_string(Portfolio::kUsualMembers)),
               "N")("out", "of a range: also write the portfolio to a file", cxxopts::value<std::string>(), "FILE");
 }
 
 Result<void> check_range_options(const cxxopts::ParseResult& arguments) {
-  for (const std::string option : {"each", "largest", "members", "out"}) {
+  for (const std::string option : {"each", "largest", "leave-out", "members", "out"}) {
     if (arguments.count("shapes") == 0 && arguments.count(option) > 0) {
       return Error{ErrorCode::kInvalidArgument, fmt::format("--{} is for a range of shapes: give --shapes, or leave it out", option)};
     }
@@ -195,6 +207,7 @@ Result<Output> tune_range(const cxxopts::ParseResult& arguments, const Operation
   request.operation = &operation;
   HONE_ASSIGN(request.range, parse_range(*operation.definition, without_blanks(arguments["shapes"].as<std::string>())));
   HONE_ASSIGN(request.most_bytes, parse_bytes(arguments["largest"].as<std::string>()));
+  HONE_ASSIGN(request.left_out, left_out(arguments, *operation.definition));
   if (arguments.count("out") > 0 && common.measure.max_error > 0.0) {
     return Error{ErrorCode::kInvalidArgument,
                  "--out: a file does not say that its portfolio is for results within --max-error alone; the "

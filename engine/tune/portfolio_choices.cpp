@@ -40,12 +40,14 @@ std::optional<PortfolioMember> PortfolioChoices::fastest(const PortfolioTable::R
 
 PortfolioChoices::Look PortfolioChoices::look_at(std::size_t place, const Portfolio& so_far, const PortfolioRule& rule,
                                                  double session_seconds) const {
+  const PortfolioTable::Row& row = table_.rows()[place];
   Look look{.point = point_of(place, so_far)};
-  const Result<Problem> problem = shapes_.problem_at(table_.rows()[place].shape);
+  const Result<Problem> problem = shapes_.problem_at(row.shape);
   if (look.point && problem && shapes_.is_cheap(*problem, session_seconds)) {
     look.problem = *problem;
-    look.ranked =
-        rule.rank_without(*look.point, proposals_.launches(so_far.members, *problem), proposals_.may_be_chosen(so_far.members, *problem));
+    const MemberLaunches launches = proposals_.launches(so_far.members, *problem);
+    const MayBeChosen is_legal = proposals_.may_be_chosen(so_far.members, *problem);
+    look.ranked = so_far.trees ? rule.rank(row.shape, launches, is_legal) : rule.rank_without(*look.point, launches, is_legal);
   }
   return look;
 }

@@ -15,6 +15,7 @@ constexpr std::size_t kShapesEach = 24;  // that are planned for a member, sprea
 constexpr std::size_t kEnough = PortfolioTable::kCompared;
 constexpr std::size_t kFirstFew = 3;  // shapes after which it is given up, if it is behind
 constexpr double kBehind = 0.03;      // in the mean of the logarithms
+constexpr std::size_t kManyMore = 8;  // one in so many shapes more, until what is around a winner is looked for again
 constexpr double kClearly = 1.02;     // times the fastest: the best member, where another won
 
 /// Of 40 the first 20: 0, 2, 4, ..., then 1, 3, ...: those that come first are spread over all.
@@ -145,7 +146,7 @@ void PortfolioComparisons::add_winners(const Portfolio& so_far, const PortfolioR
       continue;
     }
     Winner& winner = winners_[fastest->first];
-    if (winner.around.size() >= kEnough || winner.points == so_far.points.size()) {
+    if (winner.around.size() >= kEnough || so_far.points.size() * kManyMore < winner.points * (kManyMore + 1)) {
       continue;
     }
     winner.points = so_far.points.size();
@@ -174,7 +175,8 @@ void PortfolioComparisons::Compared::add(double slowdown, double other) {
 }
 
 bool PortfolioComparisons::Compared::is_enough() const {
-  return shapes >= kEnough || (shapes >= kFirstFew && sum > kBehind * static_cast<double>(shapes));
+  const bool is_ahead = sum < 0.0;  // the more shapes know it, the sooner it is a member, and chosen where it should be
+  return shapes >= (is_ahead ? kShapesEach : kEnough) || (shapes >= kFirstFew && sum > kBehind * static_cast<double>(shapes));
 }
 
 /// Of a member and another, the shapes count at which the member is near the fastest and both were measured. Of a winner, those around

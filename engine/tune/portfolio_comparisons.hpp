@@ -29,8 +29,9 @@ class PortfolioComparisons {
   void add_winners(const Portfolio& so_far, const PortfolioRule& rule, double session_seconds);
 
   /// The planned shape at which most winners can be compared, then most others; at most `most` configurations, those first that were
-  /// compared least, a member before what it is compared with. What was timed at enough shapes, or is behind at the first few, is no
-  /// longer; what was proposed twice at a shape and not timed is not there again. Nothing if nothing is left.
+  /// compared least, a member before what it is compared with. What was timed at enough shapes, three times as many where it is ahead, or
+  /// is behind at the first few, is no longer; what was proposed twice at a shape and not timed is not there again. Nothing if nothing is
+  /// left.
   [[nodiscard]] std::optional<PlannedSurvey> next(std::size_t most);
 
  private:

@@ -35,8 +35,8 @@ using PortfolioClock = std::chrono::steady_clock;
 constexpr std::size_t kFirstShapes = 5;  // by sessions, before anything else, as far as there are any that are worth one
 // Of a budget. Choices that were not timed come first; while there are any, sessions have the rest.
 constexpr double kCheckShare = 0.05, kChoiceShare = 0.6, kSessionShare = 0.5, kCompareShare = 0.25, kSurveyShare = 1.0;
-// Once much is known.
-constexpr double kLaterChoiceShare = 0.3, kLaterSessionShare = 0.15, kLaterCompareShare = 0.1;
+// Once much is known: what is missing then are members (docs/results/untuned-h200-2026-11-30-fifth.md).
+constexpr double kLaterChoiceShare = 0.2, kLaterSessionShare = 0.4, kLaterCompareShare = 0.2;
 constexpr std::size_t kCheckedAtOnce = 16;                    // members
 constexpr double kChecksBeyond = 0.2, kLeastForChecks = 4.0;  // of a run's seconds, and seconds, that the last checks may take
 constexpr double kCodeShare = 0.25;                           // of a budget, in which members' code may still be begun
@@ -275,9 +275,13 @@ class PortfolioSession {
     return next.has_value();
   }
 
+  /// What a session would find is told by what was found nearby: where nobody has searched, what is known seems to be all there is. So
+  /// once much is known, every other session goes where a launch does most, which is where applications spend their time.
   Result<bool> explore(RangeLane& lane) {
-    const auto need = [this](const Shape& shape) { return knowledge_.need(shape); };
+    const bool is_by_work = knowledge_.table().has_many_shapes() && explored_ % 2 == 1;
+    const auto need = [&](const Shape& shape) { return is_by_work ? knowledge_.shapes().amount_at(shape) : knowledge_.need(shape); };
     const std::optional<Shape> shape = knowledge_.shapes().next_explored(budget_.session_seconds(), knowledge_.table(), need);
+    explored_ += shape ? 1 : 0;
     HONE_TRY(shape ? search(lane, *shape) : Result<void>());
     return shape.has_value();
   }
@@ -427,7 +431,7 @@ class PortfolioSession {
   PortfolioComparisons comparisons_{knowledge_.table(), knowledge_.shapes(), knowledge_.proposals()};
   static constexpr std::size_t kChoices = 1, kSessions = 2, kComparisons = 3;  // places among a lane's activities
   PortfolioReport report_;
-  std::size_t timed_choices_ = 0;
+  std::size_t timed_choices_ = 0, explored_ = 0;
   bool compiles_members_ = false;                      ///< ahead of surveys, which wait for it
   std::map<std::string, const RangeLane*> failed_at_;  ///< which lane failed first, by the text of the shape
   Result<void> ended_;                                 ///< by what ends all lanes

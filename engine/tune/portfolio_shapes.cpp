@@ -13,7 +13,7 @@ namespace hone {
 namespace {
 
 constexpr std::uint64_t kCandidates = 192;                    // new shapes that are looked at for one that can be had
-constexpr std::size_t kChoices = 8;                           // shapes, of which a session has the one that needs it most
+constexpr std::size_t kChoices = 24;                          // shapes, of which a session has the one that needs it most
 constexpr std::size_t kMostForSurveys = 64;                   // of those that no session is worth, that are kept for a survey
 constexpr double kLaunches = 100.0;                           // a shape's session must have time for so many of its best configuration
 constexpr double kSearchShare = 0.85;                         // of a session's seconds: the rest is for its final round
@@ -128,6 +128,11 @@ double PortfolioShapes::start() const {
   return *middle;
 }
 
+double PortfolioShapes::amount_at(const Shape& shape) const {
+  const Result<Problem> problem = problem_at(shape);
+  return problem ? amount_of(work_of(*request_.operation->definition, *problem)) : 0.0;
+}
+
 /// A trial is expected to take what it did in the session whose work was nearest, where that was long, in proportion to the work.
 double PortfolioShapes::seconds_of_trial(const Problem& problem) const {
   const double amount = amount_of(work_of(*request_.operation->definition, problem));
@@ -184,8 +189,10 @@ bool PortfolioShapes::is_cheap(const Problem& problem, double session_seconds) c
 }
 
 bool PortfolioShapes::is_new(const Shape& shape, const PortfolioTable& measured) const {
-  return !measured.holds(shape) && !refused_.contains(text(shape)) && !is_reserved(shape);
+  return !measured.holds(shape) && !refused_.contains(text(shape)) && !is_reserved(shape) && !is_left_out(shape);
 }
+
+bool PortfolioShapes::is_left_out(const Shape& shape) const { return request_.left_out && distance(*request_.left_out, shape) == 0.0; }
 
 bool PortfolioShapes::may_be_legal(const Problem& problem) const {
   return std::ranges::any_of(request_.operation->implementations, [&](const KernelSpec* kernel) {

@@ -25,6 +25,8 @@ class PortfolioShapes {
   explicit PortfolioShapes(const PortfolioRequest& request) : request_(request) {}
 
   [[nodiscard]] Result<Problem> problem_at(const Shape& shape) const;
+  /// Of the work there: amount_of(). 0 where there is no problem.
+  [[nodiscard]] double amount_at(const Shape& shape) const;
   /// The next shape of a sequence that fills the range evenly, its large end, shapes with one small extent and such whose extents are alike
   /// more, without the measured and the refused ones, where a survey is worth its while. `session_seconds` is the time of one session.
   /// Nothing if none is left.
@@ -54,6 +56,8 @@ class PortfolioShapes {
   void reserve(const Shape& shape) { reserved_.insert(text(shape)); }
   void release(const Shape& shape) { reserved_.erase(text(shape)); }
   [[nodiscard]] bool is_reserved(const Shape& shape) const { return reserved_.contains(text(shape)); }
+  /// By the request: nothing that was measured there is to be known, either.
+  [[nodiscard]] bool is_left_out(const Shape& shape) const;
 
  private:
   [[nodiscard]] bool affordable(const Problem& problem, double launches, double session_seconds) const;

@@ -308,7 +308,8 @@ std::vector<std::size_t> PortfolioTable::choose(const std::vector<Row>& all, std
   std::ranges::sort(left, is_before);
   while (chosen.size() < most && !left.empty()) {
     auto best = left.end();
-    double most_gain = kGain * static_cast<double>(all.size());
+    // What is compared is so at as many shapes, however many there are.
+    double most_gain = kGain * static_cast<double>(std::min(all.size(), kManyShapes));
     for (auto at = left.begin(); at != left.end(); ++at) {
       double gain = 0.0;
       for (const Cell& cell : cells[*at]) {

@@ -8,6 +8,9 @@ namespace {
 
 // Halving a shape's trials costs the choices 2 %, halving the shapes 8 % (docs/results/portfolios-2026-11-23.md).
 constexpr double kShapes = 60.0;  // that a budget would be for, if all were explored
+// And where many are known: fewer sessions, which find what those before did not, and at large shapes, too
+// (docs/results/untuned-h200-2026-11-30-fifth.md).
+constexpr double kLaterShapes = 24.0;
 constexpr double kLeastEach = 0.9, kMostEach = 10.0;
 constexpr double kStarts = 5.0;         // times what a session takes until its first trial begins, that it takes at least
 constexpr double kFewestShapes = 10.0;  // that a budget is for, however long that is
@@ -20,9 +23,9 @@ constexpr double kSurveyTime = 0.3;    // of an exploring session's, that a surv
 
 }  // namespace
 
-double seconds_for_shape(double budget_seconds, double start) {
+double seconds_for_shape(double budget_seconds, double start, bool many_known) {
   const double for_start = std::min(kStarts * start, budget_seconds / kFewestShapes);
-  return std::clamp(std::max(for_start, budget_seconds / kShapes), kLeastEach, kMostEach);
+  return std::clamp(std::max(for_start, budget_seconds / (many_known ? kLaterShapes : kShapes)), kLeastEach, kMostEach);
 }
 
 RangeBudget::RangeBudget(const PortfolioRequest& request, const PortfolioTable& table, PortfolioShapes& shapes, std::size_t lanes,
@@ -48,7 +51,7 @@ bool RangeBudget::is_small() const {
   const Budget& budget = request_.budget;
   const double shapes = shapes_in(request_.range);
   const bool is_long =
-      !budget.seconds || kSmallShare * *budget.seconds * lanes_ / shapes >= seconds_for_shape(*budget.seconds, shapes_.start());
+      !budget.seconds || kSmallShare * *budget.seconds * lanes_ / shapes >= seconds_for_shape(*budget.seconds, shapes_.start(), false);
   const bool is_many = !budget.trials || static_cast<double>(*budget.trials) / shapes >= static_cast<double>(kLeastTrials);
   return request_.seconds_each == 0.0 && is_long && is_many;
 }
@@ -63,7 +66,7 @@ Budget RangeBudget::each() const {
     one.seconds = request_.seconds_each;
   } else if (budget.seconds) {
     one.seconds = shared ? std::max(kLeastEach, kSmallShare * (*budget.seconds - used().seconds) * std::min(1.0, lanes_ / unmeasured))
-                         : seconds_for_shape(*budget.seconds, shapes_.start());
+                         : seconds_for_shape(*budget.seconds, shapes_.start(), table_.has_many_shapes());
   }
   if (const std::optional<std::int64_t> all_left = trials_left()) {
     const std::int64_t left = std::max<std::int64_t>(1, *all_left);

@@ -12,10 +12,10 @@
 
 namespace hone {
 
-/// Seconds for a shape of a range of many, where `PortfolioRequest::seconds_each` is 0, under a budget of so many: a sixtieth, but at
-/// least five times what sessions take until their first trial begins (`start`), since nothing is found in that time, or a tenth of the
-/// budget if that is less; 0.9 to 10 in any case.
-double seconds_for_shape(double budget_seconds, double start);
+/// Seconds for a shape of a range of many, where `PortfolioRequest::seconds_each` is 0, under a budget of so many: a sixtieth, or a
+/// twenty-fourth once many shapes are known, but at least five times what sessions take until their first trial begins (`start`), since
+/// nothing is found in that time, or a tenth of the budget if that is less; 0.9 to 10 in any case.
+double seconds_for_shape(double budget_seconds, double start, bool many_known);
 
 class RangeBudget {
  public:

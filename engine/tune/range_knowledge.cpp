@@ -52,7 +52,8 @@ Result<void> RangeKnowledge::load() {
     for (const SessionInfo& session : sessions) {
       const Shape shape = ordered_as(request_.range, session.problem.shape);
       const bool fits = session.kernel == spec->name && session.source_hash == spec->source_hash && session.dtypes == about_.dtypes &&
-                        is_here(session) && session.purpose == key_.purpose && distance(request_.range, shape) == 0.0;
+                        is_here(session) && session.purpose == key_.purpose && distance(request_.range, shape) == 0.0 &&
+                        !shapes_.is_left_out(shape);
       if (fits) {
         HONE_ASSIGN(const std::vector<Trial> trials, store_.trials(session.id, spec->parameters));
         HONE_TRY(note(shape, *spec, trials));
@@ -148,14 +149,13 @@ bool RangeKnowledge::go_on_from(const Portfolio& earlier) {
   }
   table_.add(earlier, [&](const Shape& shape) -> std::optional<PortfolioTable::There> {
     const Result<Problem> problem = shapes_.problem_at(shape);
-    if (!problem) {
+    if (!problem || shapes_.is_left_out(shape)) {
       return std::nullopt;
     }
     return PortfolioTable::There{work_of(*request_.operation->definition, *problem), proposals_.launches(earlier.members, *problem)};
   });
   if (portfolio_.points.empty()) {
     portfolio_ = earlier;
-    portfolio_.trees.reset();  // of what was known then
     learnt_ = portfolio_.points.size();
     rule_.emplace(portfolio_);
   }
@@ -185,6 +185,7 @@ void RangeKnowledge::note_shape(const Shape& shape, bool explored) {
 
 void RangeKnowledge::learn() {
   portfolio_ = table_.portfolio(about_, request_.most_members);
+  portfolio_.trees = fit_trees(portfolio_);
   learnt_ = portfolio_.points.size();
   make_rule();
 }
@@ -209,7 +210,7 @@ void RangeKnowledge::prepare_to_finish() {
 Portfolio RangeKnowledge::finish() {
   table_.sort();
   table_.choose_checked_only();
-  learn();
+  portfolio_ = table_.portfolio(about_, request_.most_members);
   Portfolio portfolio = portfolio_;
   table_.judge(portfolio, request_.most_members);
   portfolio.sources.clear();
@@ -219,6 +220,8 @@ Portfolio RangeKnowledge::finish() {
   portfolio = thinned(std::move(portfolio), Portfolio::kMostPoints);
   portfolio.trees = fit_trees(portfolio);
   portfolio.is_checked = true;
+  portfolio_.trees = portfolio.trees;
+  make_rule();
   return portfolio;
 }
 
@@ -240,7 +243,10 @@ double RangeKnowledge::need(const Shape& shape) const {
     return 0.0;
   }
   const std::optional<Opinion> chosen = choice(shape, *problem);
-  return chosen ? chosen->slowdown + chosen->doubt : std::numeric_limits<double>::infinity();
+  if (!chosen) {
+    return std::numeric_limits<double>::infinity();
+  }
+  return portfolio_.trees ? chosen->slowdown : chosen->slowdown + chosen->doubt;
 }
 
 }  // namespace hone

@@ -65,7 +65,9 @@ class RangeKnowledge {
                                                    std::size_t most_members) const;
   /// What the rule would choose there, of what is legal; nothing where no member is. There is a rule.
   [[nodiscard]] std::optional<Opinion> choice(const Shape& shape, const Problem& problem) const;
-  /// How much a session at the shape could bring: what the rule expects of the best that is legal there, and its doubt, as logarithms.
+  /// How much a session at the shape could bring: what the rule expects of the best that is legal there, as a logarithm. Without trees its
+  /// doubt counts as much, which is how far the shape is from others. With them it tells nothing of what tuning would gain, and what is
+  /// expected tells half of it (docs/results/untuned-h200-2026-11-30-fifth.md).
   [[nodiscard]] double need(const Shape& shape) const;
 
  private:

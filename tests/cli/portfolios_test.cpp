@@ -264,6 +264,8 @@ TEST_CASE("what a range cannot be is said") {
   CHECK(tells(refused({"softmax", "--shapes", "rows=1..4", "--shape", "rows=4"}), "give one of the two"));
   CHECK(tells(refused({"softmax", "--shapes", "rows=1..4", "--fix", "block=64"}), "give one of the two"));
   CHECK(tells(refused({"softmax", "--shapes", "rows=1..4", "--largest", "many"}), "512MiB"));
+  CHECK(tells(refused({"softmax", "--shapes", "rows=1..4", "--leave-out", "lines=4"}), "--leave-out: "));
+  CHECK(tells(refused({"softmax", "--leave-out", "rows=4"}), "--leave-out is for a range"));
   CHECK(tells(refused({"gemm", "--shapes", "m=1..4"}), "gemm is one kernel of matmul"));
   CHECK(tells(refused({"matmul", "--shapes", "m=1..4,layout=1|2"}), "STATIC"));
   CHECK(tells(refused({"matmul", "--shapes", "m=1..4", "--without", "gem"}), "unknown kernel of matmul 'gem'"));

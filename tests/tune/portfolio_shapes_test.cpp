@@ -53,15 +53,27 @@ TEST_CASE("a session gets the shape that needs it most of the next few, and surv
   const RangeOf range("rows=1..4096,cols=16");
   PortfolioShapes plain(range.request), shapes(range.request);
   std::set<std::int64_t> first;
-  while (first.size() < 8) {  // nothing is measured meanwhile, so a shape may come twice
+  while (first.size() < 24) {  // nothing is measured meanwhile, so a shape may come twice
     first.insert(rows_of(plain.next_surveyed(kSession, range.measured)));
   }
   const auto need = [](const Shape& shape) { return static_cast<double>(shape.front().second); };
   const std::int64_t explored = rows_of(shapes.next_explored(kSession, range.measured, need));
   CHECK(explored == *first.rbegin());
   first.erase(explored);
-  for (int i = 0; i < 7; ++i) {
+  for (int i = 0; i < 23; ++i) {
     CHECK(first.erase(rows_of(shapes.next_surveyed(kSession, range.measured))) == 1);
+  }
+}
+
+TEST_CASE("what is left out is measured by nobody") {
+  RangeOf range("rows=1..6,cols=16");
+  range.request.left_out = parse_range(*range.operation.definition, "rows=1|4..6,cols=16").value();
+  PortfolioShapes shapes(range.request);
+  const auto need = [](const Shape& shape) { return static_cast<double>(shape.front().second); };
+  for (int i = 0; i < 8; ++i) {
+    const std::int64_t surveyed = rows_of(shapes.next_surveyed(kSession, range.measured));
+    CHECK((surveyed == 2 || surveyed == 3));
+    CHECK(rows_of(shapes.next_explored(kSession, range.measured, need)) == 3);
   }
 }
 

@@ -45,13 +45,14 @@ Budget of_trials(std::int64_t trials) { return {.seconds = std::nullopt, .trials
 }  // namespace
 
 TEST_CASE("A session takes long enough for what it takes to begin") {
-  CHECK(seconds_for_shape(30.0, 0.0) == doctest::Approx(0.9));
-  CHECK(seconds_for_shape(120.0, 0.0) == doctest::Approx(2.0));
-  CHECK(seconds_for_shape(6000.0, 0.0) == doctest::Approx(10.0));
-  CHECK(seconds_for_shape(120.0, 0.6) == doctest::Approx(3.0));
-  CHECK(seconds_for_shape(120.0, 0.1) == doctest::Approx(2.0));
-  CHECK(seconds_for_shape(20.0, 0.6) == doctest::Approx(2.0));  // else the budget would be for few shapes
-  CHECK(seconds_for_shape(600.0, 30.0) == doctest::Approx(10.0));
+  CHECK(seconds_for_shape(30.0, 0.0, false) == doctest::Approx(0.9));
+  CHECK(seconds_for_shape(120.0, 0.0, false) == doctest::Approx(2.0));
+  CHECK(seconds_for_shape(6000.0, 0.0, false) == doctest::Approx(10.0));
+  CHECK(seconds_for_shape(120.0, 0.0, true) == doctest::Approx(5.0));
+  CHECK(seconds_for_shape(120.0, 0.6, false) == doctest::Approx(3.0));
+  CHECK(seconds_for_shape(120.0, 0.1, false) == doctest::Approx(2.0));
+  CHECK(seconds_for_shape(20.0, 0.6, false) == doctest::Approx(2.0));  // else the budget would be for few shapes
+  CHECK(seconds_for_shape(600.0, 30.0, false) == doctest::Approx(10.0));
 }
 
 TEST_CASE("the sessions of a small range share what is left of its seconds, and several lanes have more of them") {

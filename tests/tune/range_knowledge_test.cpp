@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -57,6 +58,19 @@ TEST_CASE("a range with enough measurements ends with trees, in its text, too") 
   REQUIRE(portfolio.trees);
   CHECK(portfolio.trees->columns.front() == "n");
   CHECK(parse_portfolio(text(portfolio)).value().trees == portfolio.trees);
+  CHECK(knowledge.portfolio().trees == portfolio.trees);
+
+  // What goes on from it asks them.
+  REQUIRE(scratch.store().put_portfolio(knowledge.key(), text(portfolio)).ok());
+  RangeKnowledge next(request, scratch.store());
+  REQUIRE(next.load().ok());
+  CHECK(next.portfolio().trees == portfolio.trees);
+
+  request.left_out = parse_range(spec, "n=4..1000").value();
+  RangeKnowledge without(request, scratch.store());
+  REQUIRE(without.load().ok());
+  CHECK(without.table().rows().size() == 150);
+  CHECK(std::ranges::all_of(without.table().rows(), [](const PortfolioTable::Row& row) { return row.shape.front().second > 1000; }));
 }
 
 TEST_CASE("what a run took that stored no portfolio is of the budget, and what others tuned is not") {
@@ -76,9 +90,11 @@ TEST_CASE("what a run took that stored no portfolio is of the budget, and what o
     REQUIRE(scratch.store().add_trial(session, spec.parameters, trial, seconds).ok());
     REQUIRE(scratch.store().finish_session(session, key, std::nullopt, seconds).ok());
   };
+  std::size_t rows = 0;
   const auto earlier = [&] {
     RangeKnowledge knowledge(request, scratch.store());
     REQUIRE(knowledge.load().ok());
+    rows = knowledge.table().rows().size();
     return std::pair(knowledge.earlier_seconds(), knowledge.earlier_trials());
   };
   measure(64, "", 7.0);
@@ -87,6 +103,10 @@ TEST_CASE("what a run took that stored no portfolio is of the budget, and what o
   measure(128, range_mark(request.range), 2.0);
   measure(256, range_mark(request.range), 3.0);
   CHECK(earlier() == std::pair(5.0, std::int64_t{2}));
+  CHECK(rows == 3);
+  range.request.left_out = parse_range(spec, "n=256").value();
+  CHECK(earlier() == std::pair(5.0, std::int64_t{2}));  // it was spent
+  CHECK(rows == 2);
 }
 
 TEST_CASE("what is kept of a range has no member that has not passed the full gate") {
