@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include "cli/options.hpp"
 #include "cli/present.hpp"
 #include "cli/verbs.hpp"
 #include "engine/kernel/builtin_kernels.hpp"
+#include "engine/kernel/operation.hpp"
 
 namespace hone::cli {
 namespace {
@@ -28,8 +30,12 @@ WhichRecords find_records(const cxxopts::ParseResult& arguments) {
   for (const std::string& which : arguments["which"].as<std::vector<std::string>>()) {
     std::int64_t id = 0;
     const auto [end, failure] = std::from_chars(which.data(), which.data() + which.size(), id);
+    const std::vector<std::string> operations = builtin_operations();
     if (failure == std::errc() && end == which.data() + which.size()) {
       which_records.ids.push_back(id);
+    } else if (std::ranges::find(operations, which) != operations.end()) {
+      const Result<Operation> operation = find_operation(which);
+      std::ranges::transform(operation->implementations, std::back_inserter(which_records.kernels), &KernelSpec::name);
     } else {
       which_records.kernels.push_back(which);
     }
@@ -143,8 +149,9 @@ int records(int argc, char** argv) {
                            "Lists the records that the store serves, and changes which these are. Nothing is deleted: every change is a\n"
                            "generation, to which a store can be rolled back and a program can be held (docs/records.md).");
   add_store_option(options);
-  options.add_options()("which", "names of kernels, or numbers of records", cxxopts::value<std::vector<std::string>>(), "KERNEL|ID")(
-      "all", "also earlier and withdrawn records")("at", "as of this generation", cxxopts::value<std::int64_t>(), "GENERATION")(
+  options.add_options()("which", "names of kernels or of built-in operations, or numbers of records",
+                        cxxopts::value<std::vector<std::string>>(), "KERNEL|ID")("all", "also earlier and withdrawn records")(
+      "at", "as of this generation", cxxopts::value<std::int64_t>(), "GENERATION")(
       "approved", "only records that were approved or pinned are served")("log", "list the generations")(
       "set", "give the records a state: candidate, approved, pinned, withdrawn", cxxopts::value<std::string>(), "STATE")(
       "roll-back", "serve what was served in an earlier generation", cxxopts::value<std::int64_t>(), "GENERATION")(

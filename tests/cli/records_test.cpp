@@ -46,6 +46,7 @@ TEST_CASE("a record is listed, withdrawn, rolled back to and pinned") {
   CHECK(records({})["records"].empty());
   CHECK(records({"softmax", "--all"})["records"][0]["state"] == "withdrawn");
   CHECK(records({"gemm", "--all"})["records"].empty());
+  CHECK(records({"matmul", "--all"})["records"].empty());  // of any kernel of it
   CHECK(records({"--at", then})["records"].size() == 1);
   const auto log = records({"--log"})["changes"];
   CHECK(log.back()["generation"] == withdrawn);
