@@ -27,6 +27,8 @@ constexpr std::uint64_t kOthers = 1 << 20;  // of the sequence of shapes, where 
 constexpr std::uint64_t kLargeShare = 3;    // one in so many is drawn from the range's large end
 constexpr std::uint64_t kNarrowShare = 4;   // one in so many is small in one extent, and large and round in the others,
 constexpr std::uint64_t kLargestOf = 4;     // which are the largest of so many draws
+constexpr std::uint64_t kPastShare = 7;     // one in so many is one past what is round in some extents, and round in the others,
+constexpr std::int64_t kLeastPast = 64;     // if those are at least so large
 constexpr std::uint64_t kAlikeShare = 5;    // of the rest one in so many has extents alike that are alike by default
 
 /// Whether it has extents between those that are named: named ones are all alike.
@@ -82,6 +84,23 @@ void enlarge(Shape& shape, const ShapeRange& range, const Shape& other) {
     if (has_span(axis) && !is_named(axis, shape[i].second) && !is_named(axis, other[i].second)) {
       shape[i].second = std::max(shape[i].second, other[i].second);
     }
+  }
+}
+
+/// Of the extents each second one, by the place in the sequence, or all of them, becomes one more than a round one, the others round.
+void move_past(Shape& shape, const ShapeRange& range, std::uint64_t place) {
+  const auto is_chosen = [&](std::size_t i) { return space::mix(place, i) % 2 == 0; };
+  std::vector<std::size_t> large;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (has_span(range.axes[i]) && !is_named(range.axes[i], shape[i].second) && shape[i].second >= kLeastPast) {
+      large.push_back(i);
+    }
+  }
+  const bool is_any_chosen = std::ranges::any_of(large, is_chosen);
+  for (const std::size_t i : large) {
+    const std::int64_t round = rounded(range.axes[i], shape[i].second);
+    const bool moves = (is_chosen(i) || !is_any_chosen) && range.axes[i].holds(round + 1);
+    shape[i].second = moves ? round + 1 : round;
   }
 }
 
@@ -206,8 +225,18 @@ bool PortfolioShapes::may_be_legal(const Problem& problem) const {
 /// Evenly in log space hardly a shape has three large extents, and applications spend their time at those: every third one has of each
 /// extent the larger one of two. Hardly any has one row and all else large and a multiple of 64, where models decode: every fourth one is
 /// narrow. Queries and keys drawn apart are hardly ever as many, where models read a text: every fifth of the rest has such extents alike.
+/// And one past a number that every tile divides, where a tile more is nearly empty, is one in hundreds, while applications append one
+/// token, class or bias: of every seventh shape some extents are.
 Shape PortfolioShapes::next_of_sequence() {
   const std::uint64_t index = drawn_++;
+  Shape shape = shape_of_sequence(index);
+  if (drawn_ % kPastShare == 0) {
+    move_past(shape, request_.range, index);
+  }
+  return shape;
+}
+
+Shape PortfolioShapes::shape_of_sequence(std::uint64_t index) const {
   Shape shape = draw(request_.range, index);
   if (drawn_ % kNarrowShare == 0 && spans_of(request_.range) > 1) {
     return narrowed(shape, index / kNarrowShare);

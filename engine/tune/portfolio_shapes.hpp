@@ -67,6 +67,7 @@ class PortfolioShapes {
   [[nodiscard]] bool is_worth_a_session(const Problem& problem, double session_seconds) const;
   [[nodiscard]] bool is_new(const Shape& shape, const PortfolioTable& measured) const;
   [[nodiscard]] Shape next_of_sequence();
+  [[nodiscard]] Shape shape_of_sequence(std::uint64_t index) const;
   [[nodiscard]] Shape narrowed(const Shape& shape, std::uint64_t place) const;
   [[nodiscard]] std::optional<Shape> drawn(double session_seconds, const PortfolioTable& measured);
 

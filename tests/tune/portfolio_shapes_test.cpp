@@ -117,7 +117,7 @@ TEST_CASE("narrow shapes are drawn, of one small extent and others that are larg
   range.request.most_bytes = 1e12;
   PortfolioShapes shapes(range.request);
   shapes.note_time({{"m", 8192}, {"n", 8192}, {"k", 8192}, {"layout", 1}, {"terms", 1}, {"activation", 1}}, 1.0);
-  constexpr std::size_t kShapes = 600;
+  constexpr std::size_t kShapes = 700;
   std::array<int, 3> small{};  // shapes of few rows, of few columns, of few terms, all else large and a multiple of 64
   int rows_of_one = 0, ragged = 0;
   for (std::size_t i = 0; i < kShapes; ++i) {
@@ -133,7 +133,29 @@ TEST_CASE("narrow shapes are drawn, of one small extent and others that are larg
   CHECK(small[1] > 12);
   CHECK(small[2] > 12);
   CHECK(rows_of_one >= 4);
-  CHECK(ragged > 300);
+  CHECK(ragged > 350);
+}
+
+TEST_CASE("shapes one past what tiles divide are drawn, in some extents or in all") {
+  RangeOf range("m=1..16384,n=16..16384,k=16..8192|10000", "matmul");
+  range.request.most_bytes = 1e12;
+  PortfolioShapes shapes(range.request);
+  shapes.note_time({{"m", 8192}, {"n", 8192}, {"k", 8192}, {"layout", 1}, {"terms", 1}, {"activation", 1}}, 1.0);
+  std::array<int, 4> past{};  // large shapes that are round but for so many extents, which are one more
+  for (int i = 0; i < 1000; ++i) {
+    const Shape shape = shapes.next_surveyed(kSession, range.measured).value();
+    std::size_t beyond = 0, large = 0;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const std::int64_t extent = shape[axis].second;
+      beyond += extent % 64 == 1 ? 1 : 0;
+      large += extent >= 512 && (extent % 64 <= 1 || extent == 10000) ? 1 : 0;
+      CHECK((axis < 2 || extent <= 8192 || extent == 10000));
+    }
+    past.at(beyond) += large == 3 ? 1 : 0;
+  }
+  CHECK(past[1] > 10);  // of even draws and large ones next to none
+  CHECK(past[2] > 5);
+  CHECK(past[3] > 2);
 }
 
 TEST_CASE("extents that are alike by default often are, where all may be so large") {
