@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/store/portfolio_surrogate.hpp"
@@ -58,7 +59,6 @@ class PortfolioRule {
   friend RuleSettings fit_settings(const Portfolio& portfolio);
   static constexpr std::size_t kMeasured =
       320;  ///< that settings are judged by: more gain little (docs/results/untuned-h100-2026-11-27.md)
-  using Row = PortfolioSurrogate::Row;
   using Launches = PortfolioSurrogate::Launches;
   using Near = PortfolioSurrogate::Near;
   /// What is expected of a member that was measured at none of the nearest points.
@@ -69,8 +69,8 @@ class PortfolioRule {
   void advise(Opinion& opinion, const Second& second) const;
   [[nodiscard]] std::vector<Opinion> first_opinions(const std::vector<Near>& near, const Second& second) const;
   /// `advised`: the shape, if trees are asked, too.
-  [[nodiscard]] std::vector<Opinion> rank(const Row& at, std::size_t without, const MemberLaunches& launches, Unmeasured unmeasured,
-                                          const MayBeChosen& may_be_chosen, const Shape* advised = nullptr) const;
+  [[nodiscard]] std::vector<Opinion> rank(std::span<const double> at, std::size_t without, const MemberLaunches& launches,
+                                          Unmeasured unmeasured, const MayBeChosen& may_be_chosen, const Shape* advised = nullptr) const;
   void sort_by_wanted(std::vector<Opinion>& opinions) const;
   void look_again(std::vector<Opinion>& all, const std::vector<Near>& far, const Launches& launches, const MayBeChosen& may_be_chosen,
                   const Second& second) const;

@@ -37,7 +37,7 @@ Cholesky factor_of(std::size_t rows, double noise, FillRow fill) {
   return {rows, std::move(lower)};
 }
 
-double squared_distance(const std::vector<double>& a, const std::vector<double>& b) {
+double squared_distance(std::span<const double> a, std::span<const double> b) {
   double square = 0.0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     square += (a[i] - b[i]) * (a[i] - b[i]);
@@ -68,8 +68,9 @@ PortfolioSurrogate::PortfolioSurrogate(const Portfolio& portfolio) : settings_(p
     }
   }
   for (const PortfolioPoint& point : portfolio.points) {
-    points_.push_back(place(point.shape));
-    points_.back().back() = point.elsewhere ? kOtherProduct : 0.0;
+    const Row at = place(point.shape);
+    points_.insert(points_.end(), at.begin(), at.end());
+    points_.back() = point.elsewhere ? kOtherProduct : 0.0;
     best_.push_back(logarithm(point.best_us / point.floor_us));
   }
   std::vector<std::string_view> configurations;
@@ -84,7 +85,7 @@ PortfolioSurrogate::PortfolioSurrogate(const Portfolio& portfolio) : settings_(p
       row.push_back(k < i ? unlike_[k][i] : is_same_kernel ? difference(values[i], values[k]) : kFar);
     }
   }
-  for (std::size_t i = 0; i < points_.size(); ++i) {
+  for (std::size_t i = 0; i < points(); ++i) {
     const PortfolioPoint& point = portfolio.points[i];
     std::vector<Cell>& cells = cells_.emplace_back();
     for (const PortfolioCell& known : point.cells) {
@@ -162,11 +163,12 @@ PortfolioSurrogate::Row PortfolioSurrogate::place(const Shape& shape) const {
   return at;
 }
 
-std::vector<PortfolioSurrogate::Near> PortfolioSurrogate::nearest(const Row& at, std::size_t without, std::size_t most) const {
+std::vector<PortfolioSurrogate::Near> PortfolioSurrogate::nearest(std::span<const double> at, std::size_t without, std::size_t most) const {
   std::vector<Near> near;
-  for (std::size_t point = 0; point < points_.size(); ++point) {
+  near.reserve(points());
+  for (std::size_t point = 0; point < points(); ++point) {
     if (point != without) {
-      near.push_back({squared_distance(at, points_[point]), point});
+      near.push_back({squared_distance(at, place(point)), point});
     }
   }
   const auto end = near.begin() + static_cast<std::ptrdiff_t>(std::min(most, near.size()));
@@ -191,7 +193,7 @@ PortfolioSurrogate::Prior PortfolioSurrogate::prior_at(const std::vector<Near>& 
   to_covariances(covariances);
   const Cholesky factor = factor_of(count, settings_.noise, [&](std::size_t i, std::span<float> squares) {
     for (std::size_t k = 0; k < i; ++k) {
-      squares[k] = static_cast<float>(squared_distance(points_[near[i].point], points_[near[k].point]));
+      squares[k] = static_cast<float>(squared_distance(place(near[i].point), place(near[k].point)));
     }
   });
   factor.solve_lower(known);
@@ -347,7 +349,7 @@ class PortfolioSurrogate::Neighbourhood {
     std::vector<float> between(points.size() * points.size());
     for (std::size_t i = 0; i < points.size(); ++i) {
       for (std::size_t k = 0; k < i; ++k) {
-        between[i * points.size() + k] = static_cast<float>(squared_distance(surrogate_.points_[points[i]], surrogate_.points_[points[k]]));
+        between[i * points.size() + k] = static_cast<float>(squared_distance(surrogate_.place(points[i]), surrogate_.place(points[k])));
       }
     }
     return factor_of(cells_.size(), surrogate_.settings_.noise, [&](std::size_t i, std::span<float> squares) {

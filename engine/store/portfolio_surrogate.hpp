@@ -48,19 +48,22 @@ class PortfolioSurrogate {
 
   [[nodiscard]] const RuleSettings& settings() const { return settings_; }
   [[nodiscard]] std::size_t members() const { return unlike_.size(); }
-  [[nodiscard]] std::size_t points() const { return points_.size(); }
+  [[nodiscard]] std::size_t points() const { return best_.size(); }
   /// What was measured at a point, in the order of the members.
   [[nodiscard]] const std::vector<Cell>& cells(std::size_t point) const { return cells_[point]; }
   /// The logarithm of a point's best time over its floor.
   [[nodiscard]] double best(std::size_t point) const { return best_[point]; }
   /// The coordinates of a point, and of any shape.
-  [[nodiscard]] const Row& place(std::size_t point) const { return points_[point]; }
+  [[nodiscard]] std::span<const double> place(std::size_t point) const {
+    const std::size_t count = coordinates();
+    return std::span(points_).subspan(point * count, count);
+  }
   [[nodiscard]] Row place(const Shape& shape) const;
   /// As measurements have them: none of a member of whose kernel they do not know it.
   [[nodiscard]] Launches kept(std::span<const std::optional<LaunchSize>> launches) const;
 
   /// At most so many points; `without` is none of them.
-  [[nodiscard]] std::vector<Near> nearest(const Row& at, std::size_t without, std::size_t most) const;
+  [[nodiscard]] std::vector<Near> nearest(std::span<const double> at, std::size_t without, std::size_t most) const;
   [[nodiscard]] Prior prior_at(const std::vector<Near>& near) const;
   /// Of members at a shape, each with its launch there: by the first `most` measurements at these points.
   [[nodiscard]] std::vector<Prediction> predict(const std::vector<Near>& near, const Prior& prior, const std::vector<std::size_t>& members,
@@ -72,7 +75,8 @@ class PortfolioSurrogate {
 
  private:
   static Launch kept(const LaunchSize& launch);
-  [[nodiscard]] bool is_of_other_product(std::size_t point) const { return points_[point].back() != 0.0; }
+  [[nodiscard]] std::size_t coordinates() const { return 2 * axes_.size() + 1; }  ///< the last: whether it is of another product
+  [[nodiscard]] bool is_of_other_product(std::size_t point) const { return place(point).back() != 0.0; }
   void align_products(const Portfolio& portfolio);
   void forget_launches_known_in_part();
   struct Placed;
@@ -83,7 +87,7 @@ class PortfolioSurrogate {
   RuleSettings settings_;
   std::vector<bool> is_launch_known_;  ///< of each member: where it was measured, and with it all of its kernel
   std::vector<Row> unlike_;            ///< of each pair of members: how much they differ, see RuleSettings; infinite between kernels
-  std::vector<Row> points_;            ///< coordinates
+  Row points_;                         ///< coordinates, of one point after another
   Row best_;                           ///< at each point, the logarithm of its best time over its floor
   std::vector<std::vector<Cell>> cells_;
 };

@@ -15,6 +15,9 @@ constexpr std::size_t kShapesEach = 24;  // that are planned for a member, sprea
 constexpr std::size_t kEnough = PortfolioTable::kCompared;
 constexpr std::size_t kFirstFew = 3;  // shapes after which it is given up, if it is behind
 constexpr double kBehind = 0.03;      // in the mean of the logarithms
+// Of the logarithm, where it won: by about that alone a configuration is worth being a member, once as many shapes know it as a member
+// needs.
+constexpr double kFarAhead = 0.05;
 constexpr std::size_t kManyMore = 8;  // one in so many shapes more, until what is around a winner is looked for again
 constexpr double kClearly = 1.02;     // times the fastest: the best member, where another won
 
@@ -146,6 +149,7 @@ void PortfolioComparisons::add_winners(const Portfolio& so_far, const PortfolioR
       continue;
     }
     Winner& winner = winners_[fastest->first];
+    winner.won_by = std::max(winner.won_by, best ? std::log(std::min(kNear, best->second / fastest->second)) : std::log(kNear));
     if (winner.around.size() >= kEnough || so_far.points.size() * kManyMore < winner.points * (kManyMore + 1)) {
       continue;
     }
@@ -174,9 +178,10 @@ void PortfolioComparisons::Compared::add(double slowdown, double other) {
   sum += std::log(std::min(kNear, slowdown / other));
 }
 
-bool PortfolioComparisons::Compared::is_enough() const {
+bool PortfolioComparisons::Compared::is_enough(double won_by) const {
   const bool is_ahead = sum < 0.0;  // the more shapes know it, the sooner it is a member, and chosen where it should be
-  return shapes >= (is_ahead ? kShapesEach : kEnough) || (shapes >= kFirstFew && sum > kBehind * static_cast<double>(shapes));
+  const bool is_given_up = shapes >= kFirstFew && sum > kBehind * static_cast<double>(shapes) && won_by < kFarAhead;
+  return shapes >= (is_ahead ? kShapesEach : kEnough) || is_given_up;
 }
 
 /// Of a member and another, the shapes count at which the member is near the fastest and both were measured. Of a winner, those around
@@ -225,7 +230,7 @@ void PortfolioComparisons::leave_out_what_is_known() {
       }
       const Compared known = pair.is_of_winner ? compared_winner(*other) : compared(table_.find_column(pair.member).value(), *other);
       pair.compared = known.shapes;
-      return known.is_enough() || row.slowdowns.contains(*other);
+      return known.is_enough(pair.is_of_winner ? winners_.at(*other).won_by : 0.0) || row.slowdowns.contains(*other);
     });
   }
   std::erase_if(places_, [](const Place& place) { return place.pairs.empty(); });

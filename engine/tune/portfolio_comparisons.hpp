@@ -29,9 +29,9 @@ class PortfolioComparisons {
   void add_winners(const Portfolio& so_far, const PortfolioRule& rule, double session_seconds);
 
   /// The planned shape at which most winners can be compared, then most others; at most `most` configurations, those first that were
-  /// compared least, a member before what it is compared with. What was timed at enough shapes, three times as many where it is ahead, or
-  /// is behind at the first few, is no longer; what was proposed twice at a shape and not timed is not there again. Nothing if nothing is
-  /// left.
+  /// compared least, a member before what it is compared with. What was timed at enough shapes, three times as many where it is ahead, is
+  /// no longer, nor what is behind at the first few, unless it won by so much that it is worth being a member for that alone; what was
+  /// proposed twice at a shape and not timed is not there again. Nothing if nothing is left.
   [[nodiscard]] std::optional<PlannedSurvey> next(std::size_t most);
 
  private:
@@ -51,11 +51,13 @@ class PortfolioComparisons {
     std::size_t shapes = 0;
     double sum = 0.0;  ///< of the logarithms of its time over the other's
     void add(double slowdown, double other);
-    [[nodiscard]] bool is_enough() const;
+    /// `won_by`: where it won, a logarithm; 0 for what won nowhere.
+    [[nodiscard]] bool is_enough(double won_by) const;
   };
   struct Winner {
     std::set<std::string> around;  ///< the texts of the shapes at which it is compared
     std::size_t points = 0;        ///< of the portfolio when they were looked for
+    double won_by = 0.0;           ///< over the best member, where that was most: a logarithm
   };
 
   [[nodiscard]] std::vector<Pair> pairs_of_member(const PortfolioMember& member, const Shape& won_at, const Shape& here,

@@ -152,11 +152,14 @@ TEST_CASE("what won at a shape where members are behind is timed beside them aro
   CHECK(compared.timed == std::set<std::int64_t>{1, 4});
 }
 
-TEST_CASE("what won at a shape alone is given up after three") {
-  ComparedWinners compared;
-  compared.measure(320, 4, 9.0);
-  compared.add();
-  CHECK(compared.count_all({{1, 1.0}, {4, 1.1}}) == 3);
+TEST_CASE("what won at a shape alone is given up after three, unless it won by much") {
+  ComparedWinners little, much;
+  little.measure(320, 4, 9.7);
+  little.add();
+  CHECK(little.count_all({{1, 1.0}, {4, 1.1}}) == 3);
+  much.measure(320, 4, 9.0);
+  much.add();
+  CHECK(much.count_all({{1, 1.0}, {4, 1.1}}) == 8);  // as many as a member needs
 }
 
 TEST_CASE("what won by next to nothing, or is a member, is not compared as a winner") {
