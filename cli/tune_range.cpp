@@ -186,9 +186,10 @@ void add_range_options(cxxopts::Options& options) {
                                                                 cxxopts::value<Number>()->default_value("0"), "SECONDS")(
       "largest", "of a range: the largest shapes, by the bytes of their arguments", cxxopts::value<std::string>()->default_value("1GiB"),
       "SIZE")("leave-out", "of a range: shapes that have no part in it, in the form of --shapes: to judge it at them",
-              cxxopts::value<std::string>(), "RANGE")("members", "of a range: how many configurations at most",
-              cxxopts::value<std::string>()->default_value(std::to_string(Portfolio::kUsualMembers)),
-              "N")("out", "of a range: also write the portfolio to a file", cxxopts::value<std::string>(), "FILE");
+              cxxopts::value<std::string>(),
+              "RANGE")("members", "of a range: how many configurations at most",
+                       cxxopts::value<std::string>()->default_value(std::to_string(Portfolio::kUsualMembers)),
+                       "N")("out", "of a range: also write the portfolio to a file", cxxopts::value<std::string>(), "FILE");
 }
 
 Result<void> check_range_options(const cxxopts::ParseResult& arguments) {
