@@ -36,6 +36,7 @@ WhichRecords find_records(const cxxopts::ParseResult& arguments) {
     } else if (std::ranges::find(operations, which) != operations.end()) {
       const Result<Operation> operation = find_operation(which);
       std::ranges::transform(operation->implementations, std::back_inserter(which_records.kernels), &KernelSpec::name);
+      which_records.kernels.push_back(which);  // a kernel of one's own may have its name
     } else {
       which_records.kernels.push_back(which);
     }
@@ -70,7 +71,9 @@ Result<void> check_known(const std::vector<RecordInfo>& records, const WhichReco
     }
   }
   for (const std::string& kernel : which_records.kernels) {
-    if (std::ranges::find(records, kernel, &RecordInfo::kernel) == records.end() && !find_builtin_kernel(kernel)) {
+    const std::vector<std::string> operations = builtin_operations();
+    const bool is_builtin = find_builtin_kernel(kernel) || std::ranges::find(operations, kernel) != operations.end();
+    if (!is_builtin && std::ranges::find(records, kernel, &RecordInfo::kernel) == records.end()) {
       return Error{ErrorCode::kNotFound, fmt::format("there is no record of '{}' (hone records --all lists them)", kernel)};
     }
   }

@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t kMostChoices = 4;  // at one shape: what is behind four others is seldom chosen near it
 constexpr std::size_t kMany = 16;        // one of so many shapes: there is another pass, since a rule that knows more chooses others
 constexpr std::size_t kLooks = 32;       // shapes that are looked at before somebody asks for the time
+constexpr double kClearlyBehind = 1.1;   // times the best: what is slower is known not to be the choice
 constexpr double kBeside = 2.0;          // times the best: what is slower tells nothing of those beside it
 
 }  // namespace
@@ -66,6 +67,9 @@ PlannedSurvey PortfolioChoices::plan_of(const PortfolioTable::Row& row, const Lo
   };
   for (const Opinion& opinion : look.ranked) {
     const PortfolioMember& member = so_far.members[opinion.member];
+    if (is_timed(member) && so_far.trees && row.slowdowns.at(*table_.find_column(member)) > kClearlyBehind) {
+      continue;  // the trees were fitted before it was
+    }
     if (is_timed(member) || choices.size() == std::min(kMostChoices, most - 1)) {
       break;  // the others would not be chosen
     }

@@ -1,7 +1,7 @@
 #pragma once
 // What a rule would choose at measured shapes: where that was not timed, it is. Searches find what is fast, and say little of a member that
 // a rule takes for fast and that is not: such a choice is served at every new shape near it. Without trees it is asked as if nothing had
-// been measured there; trees know what was, and are asked of what was not.
+// been measured there; trees know what was when they were fitted, and are asked of what was not.
 
 #include <cstddef>
 #include <map>

@@ -141,6 +141,9 @@ void PortfolioComparisons::add_winners(const Portfolio& so_far, const PortfolioR
   for (const PortfolioTable::Row& row : rows) {
     row_of.emplace(row.shape, &row);
   }
+  for (auto& [column, winner] : winners_) {
+    winner.won_by = 0.0;  // a member may have caught up
+  }
   for (const PortfolioTable::Row& row : rows) {
     const auto fastest = std::ranges::min_element(row.slowdowns, {}, [](const auto& one) { return one.second; });
     const auto best = best_of(members_, row);
@@ -149,7 +152,7 @@ void PortfolioComparisons::add_winners(const Portfolio& so_far, const PortfolioR
       continue;
     }
     Winner& winner = winners_[fastest->first];
-    winner.won_by = std::max(winner.won_by, best ? std::log(std::min(kNear, best->second / fastest->second)) : std::log(kNear));
+    winner.won_by = std::max(winner.won_by, best ? std::log(std::min(kNear, best->second / fastest->second)) : 0.0);
     if (winner.around.size() >= kEnough || so_far.points.size() * kManyMore < winner.points * (kManyMore + 1)) {
       continue;
     }

@@ -99,7 +99,7 @@ void move_past(Shape& shape, const ShapeRange& range, std::uint64_t place) {
   const bool is_any_chosen = std::ranges::any_of(large, is_chosen);
   for (const std::size_t i : large) {
     const std::int64_t round = rounded(range.axes[i], shape[i].second);
-    const bool moves = (is_chosen(i) || !is_any_chosen) && range.axes[i].holds(round + 1);
+    const bool moves = (is_chosen(i) || !is_any_chosen) && round % 8 == 0 && range.axes[i].holds(round + 1);
     shape[i].second = moves ? round + 1 : round;
   }
 }

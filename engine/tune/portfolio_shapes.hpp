@@ -27,9 +27,9 @@ class PortfolioShapes {
   [[nodiscard]] Result<Problem> problem_at(const Shape& shape) const;
   /// Of the work there: amount_of(). 0 where there is no problem.
   [[nodiscard]] double amount_at(const Shape& shape) const;
-  /// The next shape of a sequence that fills the range evenly, its large end, shapes with one small extent and such whose extents are alike
-  /// more, without the measured and the refused ones, where a survey is worth its while. `session_seconds` is the time of one session.
-  /// Nothing if none is left.
+  /// The next shape of a sequence that fills the range evenly, its large end, shapes with one small extent, such whose extents are alike
+  /// and such that are one past what is round more, without the measured and the refused ones, where a survey is worth its while.
+  /// `session_seconds` is the time of one session. Nothing if none is left.
   [[nodiscard]] std::optional<Shape> next_surveyed(double session_seconds, const PortfolioTable& measured);
   /// One whose session was interrupted; else of the next few of that sequence which a session has time for, and trials enough, the one that
   /// needs it most. The others stay next.

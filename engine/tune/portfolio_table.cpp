@@ -26,8 +26,8 @@ constexpr std::size_t kEnough = 8;   // shapes at which what is a contender nowh
 constexpr std::size_t kRare = 256;   // one in so many shapes: of what was timed at fewer no rule can tell where it is fast,
                                      // unless it was at so many as comparisons ask for: PortfolioTable::kCompared
 constexpr double kTie = 1e-9;
-// Shapes. Of bf16 products half of 2,400 lose .029 at those that are kept from the rule, all .022, and of the sessions and comparisons of
-// 440 s there hardly a configuration became a member (docs/results/untuned-h200-2026-11-30-second.md).
+// Shapes. Of bf16 products half of 2,400 lose .029 at those that are kept from the rule, all .022
+// (docs/results/untuned-h200-2026-11-30-second.md), and 3,700 and 4,800 as much as each other (...-fifth.md).
 constexpr std::size_t kManyShapes = 1024;
 
 /// Whether its time says how fast the configuration is; of a slow one, about.

@@ -62,8 +62,8 @@ class PortfolioTable {
   [[nodiscard]] std::vector<std::optional<Shape>> fastest_at() const;
   /// Whether something of the kernel was measured at so many shapes.
   [[nodiscard]] bool has_shapes_of(const std::string& kernel, std::size_t count) const;
-  /// Whether so many shapes were measured that what is lost is lost by choosing among what is known: more of them are worth more than what
-  /// nobody has tried.
+  /// Whether so many shapes were measured that surveys time what is known alone, and sessions are longer, to find what those before did
+  /// not.
   [[nodiscard]] bool has_many_shapes() const;
   /// Whether it was measured at enough shapes to say that it is nowhere as fast as a member must be somewhere.
   [[nodiscard]] bool is_hopeless(const PortfolioMember& member) const;

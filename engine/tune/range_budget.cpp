@@ -8,7 +8,7 @@ namespace {
 
 // Halving a shape's trials costs the choices 2 %, halving the shapes 8 % (docs/results/portfolios-2026-11-23.md).
 constexpr double kShapes = 60.0;  // that a budget would be for, if all were explored
-// And where many are known: fewer sessions, which find what those before did not, and at large shapes, too
+// And where many are known: longer sessions find what those before did not, and at large shapes, too
 // (docs/results/untuned-h200-2026-11-30-fifth.md).
 constexpr double kLaterShapes = 24.0;
 constexpr double kLeastEach = 0.9, kMostEach = 10.0;
@@ -21,11 +21,13 @@ constexpr std::size_t kSurveyed = 28;  // configurations that are timed at a sur
 constexpr std::size_t kLeastTime = 8;  // configurations: fewer have as much time as these
 constexpr double kSurveyTime = 0.3;    // of an exploring session's, that a survey may take
 
+double shapes_of_budget(bool many_known) { return many_known ? kLaterShapes : kShapes; }
+
 }  // namespace
 
 double seconds_for_shape(double budget_seconds, double start, bool many_known) {
   const double for_start = std::min(kStarts * start, budget_seconds / kFewestShapes);
-  return std::clamp(std::max(for_start, budget_seconds / (many_known ? kLaterShapes : kShapes)), kLeastEach, kMostEach);
+  return std::clamp(std::max(for_start, budget_seconds / shapes_of_budget(many_known)), kLeastEach, kMostEach);
 }
 
 RangeBudget::RangeBudget(const PortfolioRequest& request, const PortfolioTable& table, PortfolioShapes& shapes, std::size_t lanes,
@@ -58,7 +60,7 @@ bool RangeBudget::is_small() const {
 
 Budget RangeBudget::each() const {
   const Budget& budget = request_.budget;
-  const bool shared = is_small();
+  const bool shared = is_small(), many_known = table_.has_many_shapes();
   const std::size_t measured = table_.rows().size() + reserved_new_shapes_;
   const double unmeasured = std::max(1.0, shapes_in(request_.range) - static_cast<double>(measured));
   Budget one;
@@ -66,11 +68,12 @@ Budget RangeBudget::each() const {
     one.seconds = request_.seconds_each;
   } else if (budget.seconds) {
     one.seconds = shared ? std::max(kLeastEach, kSmallShare * (*budget.seconds - used().seconds) * std::min(1.0, lanes_ / unmeasured))
-                         : seconds_for_shape(*budget.seconds, shapes_.start(), table_.has_many_shapes());
+                         : seconds_for_shape(*budget.seconds, shapes_.start(), many_known);
   }
   if (const std::optional<std::int64_t> all_left = trials_left()) {
     const std::int64_t left = std::max<std::int64_t>(1, *all_left);
-    const double part = shared ? static_cast<double>(left) / unmeasured : static_cast<double>(*budget.trials) / kShapes;
+    const double part =
+        shared ? static_cast<double>(left) / unmeasured : static_cast<double>(*budget.trials) / shapes_of_budget(many_known);
     one.trials = std::min(left, std::max(kLeastTrials, static_cast<std::int64_t>(part)));
   }
   return one;

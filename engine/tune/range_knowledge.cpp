@@ -156,8 +156,11 @@ bool RangeKnowledge::go_on_from(const Portfolio& earlier) {
   });
   if (portfolio_.points.empty()) {
     portfolio_ = earlier;
+    if (std::erase_if(portfolio_.points, [this](const PortfolioPoint& point) { return shapes_.is_left_out(point.shape); }) > 0) {
+      portfolio_.trees.reset();  // they know those, too
+    }
     learnt_ = portfolio_.points.size();
-    rule_.emplace(portfolio_);
+    make_rule();
   }
   return true;
 }

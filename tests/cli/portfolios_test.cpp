@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <set>
 
 #include "tests/cli/command.hpp"
@@ -364,6 +365,20 @@ TEST_CASE("what was measured on another share of a product is no part of a portf
   sqlite3_close(database);
   const int here = measured_now(store), elsewhere = measured_now(other);
   CHECK(elsewhere == here + 1);
+}
+
+TEST_CASE("shapes that are left out of a range have no part in it, whatever is not named of them") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  const Ended made = make_portfolio(kDoubled, "rows=3|5,cols=48|64", store, {"--leave-out", "rows=3", "--budget", "24trials"});
+  REQUIRE_MESSAGE(made.exit == 0, made.err);
+  CHECK(made.json()["points"] == 2);
+  const nlohmann::json records = run({"records", "--store", store, "--json"}).json()["records"];
+  REQUIRE(records.size() == 2);
+  CHECK(std::ranges::all_of(records, [](const nlohmann::json& record) { return record["shape"]["rows"] == 5; }));
+  const Ended none = make_portfolio(kDoubled, "rows=3,cols=48", directory / "T.db", {"--leave-out", "rows=1..4", "--budget", "6trials"});
+  CHECK(none.exit == 2);
+  CHECK(tells(none, "--leave-out"));
 }
 
 TEST_CASE("a range of many shapes leaves no records, which would hide what it finds; one of few tunes each") {

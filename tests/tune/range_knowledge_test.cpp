@@ -70,6 +70,8 @@ TEST_CASE("a range with enough measurements ends with trees, in its text, too") 
   RangeKnowledge without(request, scratch.store());
   REQUIRE(without.load().ok());
   CHECK(without.table().rows().size() == 150);
+  CHECK(without.portfolio().points.size() == 150);
+  CHECK_FALSE(without.portfolio().trees == portfolio.trees);
   CHECK(std::ranges::all_of(without.table().rows(), [](const PortfolioTable::Row& row) { return row.shape.front().second > 1000; }));
 }
 
