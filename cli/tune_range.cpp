@@ -163,21 +163,13 @@ Result<double> seconds_each(const cxxopts::ParseResult& arguments) {
   return seconds;
 }
 
-/// Of fields that are not named, whatever the range has.
-Result<std::optional<ShapeRange>> left_out(const cxxopts::ParseResult& arguments, const KernelSpec& definition, const ShapeRange& whole) {
-  if (arguments.count("leave-out") == 0) {
+Result<std::optional<ShapeRange>> held_out(const cxxopts::ParseResult& arguments, const KernelSpec& definition, const ShapeRange& whole) {
+  if (arguments.count("hold-out") == 0) {
     return std::optional<ShapeRange>();
   }
-  const std::string named = without_blanks(arguments["leave-out"].as<std::string>());
-  Result<ShapeRange> range = parse_range(definition, named);
-  if (!range) {
-    return Error{range.error().code, fmt::format("--leave-out: {}", range.error().message)};
-  }
-  for (std::size_t i = 0; i < range->axes.size(); ++i) {
-    const bool is_named = ("," + named).find("," + range->axes[i].name + "=") != std::string::npos;
-    range->axes[i] = is_named ? range->axes[i] : whole.axes[i];
-  }
-  return std::optional(*std::move(range));
+  Result<ShapeRange> range = parse_range_within(definition, without_blanks(arguments["hold-out"].as<std::string>()), whole);
+  return range ? Result<std::optional<ShapeRange>>(*std::move(range))
+               : Error{range.error().code, fmt::format("--hold-out: {}", range.error().message)};
 }
 
 }  // namespace
@@ -192,14 +184,14 @@ void add_range_options(cxxopts::Options& options) {
                                                                 cxxopts::value<Number>()->default_value("0"), "SECONDS")(
       "largest", "of a range: the largest shapes, by the bytes of their arguments", cxxopts::value<std::string>()->default_value("1GiB"),
       "SIZE")(
-      "leave-out", "of a range: shapes that have no part in it, in the form of --shapes (any, in what is not named): to judge it at them",
+      "hold-out", "of a range: shapes that have no part in it, in the form of --shapes (any, in what is not named): to judge it at them",
       cxxopts::value<std::string>(), "RANGE")("members", "of a range: how many configurations at most",
                                               cxxopts::value<std::string>()->default_value(std::to_string(Portfolio::kUsualMembers)), "N")(
       "out", "of a range: also write the portfolio to a file", cxxopts::value<std::string>(), "FILE");
 }
 
 Result<void> check_range_options(const cxxopts::ParseResult& arguments) {
-  for (const std::string option : {"each", "largest", "leave-out", "members", "out"}) {
+  for (const std::string option : {"each", "largest", "hold-out", "members", "out"}) {
     if (arguments.count("shapes") == 0 && arguments.count(option) > 0) {
       return Error{ErrorCode::kInvalidArgument, fmt::format("--{} is for a range of shapes: give --shapes, or leave it out", option)};
     }
@@ -214,7 +206,7 @@ Result<Output> tune_range(const cxxopts::ParseResult& arguments, const Operation
   request.operation = &operation;
   HONE_ASSIGN(request.range, parse_range(*operation.definition, without_blanks(arguments["shapes"].as<std::string>())));
   HONE_ASSIGN(request.most_bytes, parse_bytes(arguments["largest"].as<std::string>()));
-  HONE_ASSIGN(request.left_out, left_out(arguments, *operation.definition, request.range));
+  HONE_ASSIGN(request.held_out, held_out(arguments, *operation.definition, request.range));
   if (arguments.count("out") > 0 && common.measure.max_error > 0.0) {
     return Error{ErrorCode::kInvalidArgument,
                  "--out: a file does not say that its portfolio is for results within --max-error alone; the "

@@ -237,13 +237,17 @@ double RangeAxis::difference(std::int64_t extent) const {
 }
 
 Result<ShapeRange> parse_range(const KernelSpec& spec, std::string_view text) {
-  ShapeRange range;
-  std::ranges::transform(spec.problem, std::back_inserter(range.axes), default_axis);
+  ShapeRange defaults;
+  std::ranges::transform(spec.problem, std::back_inserter(defaults.axes), default_axis);
+  return parse_range_within(spec, text, std::move(defaults));
+}
+
+Result<ShapeRange> parse_range_within(const KernelSpec& spec, std::string_view text, ShapeRange whole) {
   std::vector<bool> given(spec.problem.size());
   for (const std::string_view axis : split(text, ',')) {
-    HONE_TRY(read_axis(spec, axis, given, range));
+    HONE_TRY(read_axis(spec, axis, given, whole));
   }
-  return range;
+  return whole;
 }
 
 std::string text(const ShapeRange& range) {

@@ -48,6 +48,8 @@ struct ShapeRange {
 /// "m=1..16384,n=4096|14336": a value, a span, or several of them for each field; fields left out have their default. Errors: an unknown
 /// field, one given twice, a span that is empty, a value that the field cannot have, several values of a STATIC field.
 Result<ShapeRange> parse_range(const KernelSpec& spec, std::string_view text);
+/// The same of a part of a range: a field left out has what it has in the whole.
+Result<ShapeRange> parse_range_within(const KernelSpec& spec, std::string_view text, ShapeRange whole);
 std::string text(const ShapeRange& range);
 
 /// The shape in the order of the range's axes; empty if it has other fields than these.

@@ -418,7 +418,7 @@ class PortfolioSession {
       return fmt::format("{} of {} trials were wrong; the first, {} {} at {}: {}, {}", wrong.count, report_.outcomes.trials(), wrong.kernel,
                          wrong.configuration, text(wrong.shape), name(wrong.outcome), wrong.detail);
     }
-    return request_.left_out ? "none fits the device, --largest, --leave-out and the budget"
+    return request_.held_out ? "none fits the device, --largest, --hold-out and the budget"
                              : "none fits the device, --largest and the budget";
   }
   [[nodiscard]] static Error cancelled_early() { return {ErrorCode::kCancelled, "asked to stop before anything was measured and checked"}; }

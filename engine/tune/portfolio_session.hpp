@@ -31,7 +31,7 @@ struct PortfolioRequest {
   double seconds_each = 0.0;  ///< for a shape; 0: a part of the budget
   std::size_t most_members = Portfolio::kUsualMembers;
   double most_bytes = 1 << 30;                                ///< of a shape's arguments
-  std::optional<ShapeRange> left_out;                         ///< shapes that have no part in it, so that it can be judged at them
+  std::optional<ShapeRange> held_out;                         ///< shapes that have no part in it, so that it can be judged at them
   bool resume = true;                                         ///< what earlier runs of the range spent counts
   std::function<void(const PortfolioProgress&)> on_progress;  ///< one call at a time; of several devices, from several threads
 };

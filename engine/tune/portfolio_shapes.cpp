@@ -208,10 +208,10 @@ bool PortfolioShapes::is_cheap(const Problem& problem, double session_seconds) c
 }
 
 bool PortfolioShapes::is_new(const Shape& shape, const PortfolioTable& measured) const {
-  return !measured.holds(shape) && !refused_.contains(text(shape)) && !is_reserved(shape) && !is_left_out(shape);
+  return !measured.holds(shape) && !refused_.contains(text(shape)) && !is_reserved(shape) && !is_held_out(shape);
 }
 
-bool PortfolioShapes::is_left_out(const Shape& shape) const { return request_.left_out && distance(*request_.left_out, shape) == 0.0; }
+bool PortfolioShapes::is_held_out(const Shape& shape) const { return request_.held_out && distance(*request_.held_out, shape) == 0.0; }
 
 bool PortfolioShapes::may_be_legal(const Problem& problem) const {
   return std::ranges::any_of(request_.operation->implementations, [&](const KernelSpec* kernel) {

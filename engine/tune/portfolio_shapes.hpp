@@ -57,7 +57,7 @@ class PortfolioShapes {
   void release(const Shape& shape) { reserved_.erase(text(shape)); }
   [[nodiscard]] bool is_reserved(const Shape& shape) const { return reserved_.contains(text(shape)); }
   /// By the request: nothing that was measured there is to be known, either.
-  [[nodiscard]] bool is_left_out(const Shape& shape) const;
+  [[nodiscard]] bool is_held_out(const Shape& shape) const;
 
  private:
   [[nodiscard]] bool affordable(const Problem& problem, double launches, double session_seconds) const;

@@ -53,7 +53,7 @@ Result<void> RangeKnowledge::load() {
       const Shape shape = ordered_as(request_.range, session.problem.shape);
       const bool fits = session.kernel == spec->name && session.source_hash == spec->source_hash && session.dtypes == about_.dtypes &&
                         is_here(session) && session.purpose == key_.purpose && distance(request_.range, shape) == 0.0 &&
-                        !shapes_.is_left_out(shape);
+                        !shapes_.is_held_out(shape);
       if (fits) {
         HONE_ASSIGN(const std::vector<Trial> trials, store_.trials(session.id, spec->parameters));
         HONE_TRY(note(shape, *spec, trials));
@@ -149,14 +149,14 @@ bool RangeKnowledge::go_on_from(const Portfolio& earlier) {
   }
   table_.add(earlier, [&](const Shape& shape) -> std::optional<PortfolioTable::There> {
     const Result<Problem> problem = shapes_.problem_at(shape);
-    if (!problem || shapes_.is_left_out(shape)) {
+    if (!problem || shapes_.is_held_out(shape)) {
       return std::nullopt;
     }
     return PortfolioTable::There{work_of(*request_.operation->definition, *problem), proposals_.launches(earlier.members, *problem)};
   });
   if (portfolio_.points.empty()) {
     portfolio_ = earlier;
-    if (std::erase_if(portfolio_.points, [this](const PortfolioPoint& point) { return shapes_.is_left_out(point.shape); }) > 0) {
+    if (std::erase_if(portfolio_.points, [this](const PortfolioPoint& point) { return shapes_.is_held_out(point.shape); }) > 0) {
       portfolio_.trees.reset();  // they know those, too
     }
     learnt_ = portfolio_.points.size();

@@ -16,7 +16,7 @@ WantedShapes wanted_shapes(const PortfolioRequest& request, const RangeKnowledge
   for (std::uint64_t i = 0; i < kProbes; ++i) {
     const Shape shape = draw(request.range, i);
     const Result<Problem> problem = knowledge.shapes().problem_at(shape);
-    if (!problem || knowledge.shapes().is_left_out(shape) ||
+    if (!problem || knowledge.shapes().is_held_out(shape) ||
         argument_bytes(*request.operation->definition, *problem) > request.most_bytes || !knowledge.shapes().may_be_legal(*problem)) {
       continue;
     }

@@ -265,8 +265,8 @@ TEST_CASE("what a range cannot be is said") {
   CHECK(tells(refused({"softmax", "--shapes", "rows=1..4", "--shape", "rows=4"}), "give one of the two"));
   CHECK(tells(refused({"softmax", "--shapes", "rows=1..4", "--fix", "block=64"}), "give one of the two"));
   CHECK(tells(refused({"softmax", "--shapes", "rows=1..4", "--largest", "many"}), "512MiB"));
-  CHECK(tells(refused({"softmax", "--shapes", "rows=1..4", "--leave-out", "lines=4"}), "--leave-out: "));
-  CHECK(tells(refused({"softmax", "--leave-out", "rows=4"}), "--leave-out is for a range"));
+  CHECK(tells(refused({"softmax", "--shapes", "rows=1..4", "--hold-out", "lines=4"}), "--hold-out: "));
+  CHECK(tells(refused({"softmax", "--hold-out", "rows=4"}), "--hold-out is for a range"));
   CHECK(tells(refused({"gemm", "--shapes", "m=1..4"}), "gemm is one kernel of matmul"));
   CHECK(tells(refused({"matmul", "--shapes", "m=1..4,layout=1|2"}), "STATIC"));
   CHECK(tells(refused({"matmul", "--shapes", "m=1..4", "--without", "gem"}), "unknown kernel of matmul 'gem'"));
@@ -367,18 +367,18 @@ TEST_CASE("what was measured on another share of a product is no part of a portf
   CHECK(elsewhere == here + 1);
 }
 
-TEST_CASE("shapes that are left out of a range have no part in it, whatever is not named of them") {
+TEST_CASE("shapes that are held out of a range have no part in it, whatever is not named of them") {
   const TemporaryDirectory directory;
   const std::string store = directory / "S.db";
-  const Ended made = make_portfolio(kDoubled, "rows=3|5,cols=48|64", store, {"--leave-out", "rows=3", "--budget", "24trials"});
+  const Ended made = make_portfolio(kDoubled, "rows=3|5,cols=48|64", store, {"--hold-out", "rows=3", "--budget", "24trials"});
   REQUIRE_MESSAGE(made.exit == 0, made.err);
   CHECK(made.json()["points"] == 2);
   const nlohmann::json records = run({"records", "--store", store, "--json"}).json()["records"];
   REQUIRE(records.size() == 2);
   CHECK(std::ranges::all_of(records, [](const nlohmann::json& record) { return record["shape"]["rows"] == 5; }));
-  const Ended none = make_portfolio(kDoubled, "rows=3,cols=48", directory / "T.db", {"--leave-out", "rows=1..4", "--budget", "6trials"});
+  const Ended none = make_portfolio(kDoubled, "rows=3,cols=48", directory / "T.db", {"--hold-out", "rows=1..4", "--budget", "6trials"});
   CHECK(none.exit == 2);
-  CHECK(tells(none, "--leave-out"));
+  CHECK(tells(none, "--hold-out"));
 }
 
 TEST_CASE("a range of many shapes leaves no records, which would hide what it finds; one of few tunes each") {

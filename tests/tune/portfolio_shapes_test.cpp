@@ -65,9 +65,9 @@ TEST_CASE("a session gets the shape that needs it most of the next few, and surv
   }
 }
 
-TEST_CASE("what is left out is measured by nobody") {
+TEST_CASE("what is held out is measured by nobody") {
   RangeOf range("rows=1..6,cols=16");
-  range.request.left_out = parse_range(*range.operation.definition, "rows=1|4..6,cols=16").value();
+  range.request.held_out = parse_range(*range.operation.definition, "rows=1|4..6,cols=16").value();
   PortfolioShapes shapes(range.request);
   const auto need = [](const Shape& shape) { return static_cast<double>(shape.front().second); };
   for (int i = 0; i < 8; ++i) {

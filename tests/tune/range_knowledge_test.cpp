@@ -66,7 +66,7 @@ TEST_CASE("a range with enough measurements ends with trees, in its text, too") 
   REQUIRE(next.load().ok());
   CHECK(next.portfolio().trees == portfolio.trees);
 
-  request.left_out = parse_range(spec, "n=4..1000").value();
+  request.held_out = parse_range(spec, "n=4..1000").value();
   RangeKnowledge without(request, scratch.store());
   REQUIRE(without.load().ok());
   CHECK(without.table().rows().size() == 150);
@@ -106,7 +106,7 @@ TEST_CASE("what a run took that stored no portfolio is of the budget, and what o
   measure(256, range_mark(request.range), 3.0);
   CHECK(earlier() == std::pair(5.0, std::int64_t{2}));
   CHECK(rows == 3);
-  range.request.left_out = parse_range(spec, "n=256").value();
+  range.request.held_out = parse_range(spec, "n=256").value();
   CHECK(earlier() == std::pair(5.0, std::int64_t{2}));  // it was spent
   CHECK(rows == 2);
 }
