@@ -30,15 +30,13 @@ WhichRecords find_records(const cxxopts::ParseResult& arguments) {
   for (const std::string& which : arguments["which"].as<std::vector<std::string>>()) {
     std::int64_t id = 0;
     const auto [end, failure] = std::from_chars(which.data(), which.data() + which.size(), id);
-    const std::vector<std::string> operations = builtin_operations();
     if (failure == std::errc() && end == which.data() + which.size()) {
       which_records.ids.push_back(id);
-    } else if (std::ranges::find(operations, which) != operations.end()) {
-      const Result<Operation> operation = find_operation(which);
+      continue;
+    }
+    which_records.kernels.push_back(which);  // also beside an operation: a kernel of one's own may have its name
+    if (const Result<Operation> operation = find_operation(which)) {
       std::ranges::transform(operation->implementations, std::back_inserter(which_records.kernels), &KernelSpec::name);
-      which_records.kernels.push_back(which);  // a kernel of one's own may have its name
-    } else {
-      which_records.kernels.push_back(which);
     }
   }
   return which_records;
@@ -71,9 +69,7 @@ Result<void> check_known(const std::vector<RecordInfo>& records, const WhichReco
     }
   }
   for (const std::string& kernel : which_records.kernels) {
-    const std::vector<std::string> operations = builtin_operations();
-    const bool is_builtin = find_builtin_kernel(kernel) || std::ranges::find(operations, kernel) != operations.end();
-    if (!is_builtin && std::ranges::find(records, kernel, &RecordInfo::kernel) == records.end()) {
+    if (!find_builtin_kernel(kernel) && !find_operation(kernel) && std::ranges::find(records, kernel, &RecordInfo::kernel) == records.end()) {
       return Error{ErrorCode::kNotFound, fmt::format("there is no record of '{}' (hone records --all lists them)", kernel)};
     }
   }

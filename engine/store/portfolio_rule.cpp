@@ -25,7 +25,7 @@ constexpr double kTreesShare = 2.0 / 3.0;  // of what is expected, where there a
 // Where trees know much they have more of what is expected, and fewer measurements are enough to look again
 // (docs/results/untuned-h200-2026-11-30-second.md).
 constexpr double kShareOfMany = 0.85;
-constexpr std::size_t kAgainOfMany = 160;
+constexpr std::size_t kAgainOfMany = 256;
 
 double deviation_of(double squares, std::size_t count) {
   squares += kPriorWeight * kPriorDeviation * kPriorDeviation;
@@ -180,8 +180,7 @@ std::vector<Opinion> PortfolioRule::rank_without(std::size_t point, const Member
 /// as of members of other products, the measurements nearby say it.
 std::vector<Opinion> PortfolioRule::first_opinions(const std::vector<Near>& near, const Second& second) const {
   std::vector<double> sums(surrogate_.members()), weights(surrogate_.members());
-  const bool is_all_said = std::ranges::all_of(second, [](const std::optional<double>& one) { return one.has_value(); });
-  for (const Near& one : is_all_said ? std::vector<Near>() : near) {
+  for (const Near& one : near) {
     const double weight = 1.0 / (1.0 + one.square);
     for (const PortfolioSurrogate::Cell& cell : surrogate_.cells(one.point)) {
       sums[cell.member] += weight * (cell.time - surrogate_.best(one.point));
@@ -216,14 +215,14 @@ void PortfolioRule::advise(Opinion& opinion, const Second& second) const {
   }
 }
 
-std::vector<Opinion> PortfolioRule::rank(std::span<const double> at, std::size_t without, const MemberLaunches& launches,
-                                         Unmeasured unmeasured, const MayBeChosen& may_be_chosen, const Shape* advised) const {
+std::vector<Opinion> PortfolioRule::rank(const Row& at, std::size_t without, const MemberLaunches& launches, Unmeasured unmeasured,
+                                         const MayBeChosen& may_be_chosen, const Shape* advised) const {
   const Launches kept_launches = surrogate_.kept(launches);
   const std::vector<Near> far = surrogate_.nearest(at, without, kFarPoints);
   const std::vector<Near> near(far.begin(), far.begin() + static_cast<std::ptrdiff_t>(std::min(kNearPoints, far.size())));
   const std::size_t measured = surrogate_.members() > kFewMembers ? kMoreMeasured : kFirstMeasured;
-  Second second = advised != nullptr && trees_ ? trees_->expect(*advised, launches) : Second();
   std::vector<bool> is_known = known_at(near, unmeasured);
+  Second second = advised != nullptr && trees_ ? trees_->expect(*advised, launches) : Second();
   for (std::size_t member = 0; member < second.size(); ++member) {
     if (knows_much_) {
       is_known[member] = is_known[member] || second[member];
