@@ -23,9 +23,9 @@ constexpr std::size_t kFewMembers = 320;     // with more members than this a sh
 constexpr std::size_t kMoreMeasured = 512;
 constexpr double kTreesShare = 2.0 / 3.0;  // of what is expected, where there are trees
 // Where trees know much they have more of what is expected, and fewer measurements are enough to look again
-// (docs/results/untuned-h200-2026-11-30-second.md).
+// (docs/results/untuned-h200-2026-11-30-second.md; how many: docs/results/untuned-h200-2026-11-30-fifth.md#what-the-texts-cost).
 constexpr double kShareOfMany = 0.85;
-constexpr std::size_t kAgainOfMany = 256;
+constexpr std::size_t kAgainOfMany = 160;
 
 double deviation_of(double squares, std::size_t count) {
   squares += kPriorWeight * kPriorDeviation * kPriorDeviation;
@@ -215,8 +215,8 @@ void PortfolioRule::advise(Opinion& opinion, const Second& second) const {
   }
 }
 
-std::vector<Opinion> PortfolioRule::rank(const Row& at, std::size_t without, const MemberLaunches& launches, Unmeasured unmeasured,
-                                         const MayBeChosen& may_be_chosen, const Shape* advised) const {
+std::vector<Opinion> PortfolioRule::rank(std::span<const double> at, std::size_t without, const MemberLaunches& launches,
+                                         Unmeasured unmeasured, const MayBeChosen& may_be_chosen, const Shape* advised) const {
   const Launches kept_launches = surrogate_.kept(launches);
   const std::vector<Near> far = surrogate_.nearest(at, without, kFarPoints);
   const std::vector<Near> near(far.begin(), far.begin() + static_cast<std::ptrdiff_t>(std::min(kNearPoints, far.size())));

@@ -27,7 +27,7 @@ constexpr std::size_t kRare = 256;   // one in so many shapes: of what was timed
                                      // unless it was at so many as comparisons ask for: PortfolioTable::kCompared
 constexpr double kTie = 1e-9;
 // Shapes. Of bf16 products half of 2,400 lose .029 at those that are kept from the rule, all .022
-// (docs/results/untuned-h200-2026-11-30-second.md), and 3,700 and 4,800 as much as each other (...-fifth.md).
+// (docs/results/untuned-h200-2026-11-30-second.md).
 constexpr std::size_t kManyShapes = 1024;
 
 /// Whether its time says how fast the configuration is; of a slow one, about.
