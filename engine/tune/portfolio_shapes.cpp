@@ -230,25 +230,26 @@ bool PortfolioShapes::may_be_legal(const Problem& problem) const {
 Shape PortfolioShapes::next_of_sequence() {
   const std::uint64_t index = drawn_++;
   Shape shape = shape_of_sequence(index);
-  if (drawn_ % kPastShare == 0) {
+  if ((index + 1) % kPastShare == 0) {
     move_past(shape, request_.range, index);
   }
   return shape;
 }
 
 Shape PortfolioShapes::shape_of_sequence(std::uint64_t index) const {
+  const std::uint64_t number = index + 1;
   Shape shape = draw(request_.range, index);
-  if (drawn_ % kNarrowShare == 0 && spans_of(request_.range) > 1) {
+  if (number % kNarrowShare == 0 && spans_of(request_.range) > 1) {
     return narrowed(shape, index / kNarrowShare);
   }
-  if (drawn_ % kAlikeShare == 0) {
+  if (number % kAlikeShare == 0) {
     // Not of the sequence, whose every fifth is uneven, and other ones than narrowed() draws.
     const Shape other = draw(request_.range, kOthers + space::mix(index / kAlikeShare, kLargestOf) % kOthers);
     if (std::optional<Shape> of_alike = alike(other, request_.range, request_.operation->definition->problem)) {
       return *std::move(of_alike);
     }
   }
-  if (drawn_ % kLargeShare == 0) {
+  if (number % kLargeShare == 0) {
     enlarge(shape, request_.range, draw(request_.range, index / kLargeShare + kOthers));
   }
   return shape;
