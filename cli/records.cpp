@@ -69,7 +69,8 @@ Result<void> check_known(const std::vector<RecordInfo>& records, const WhichReco
     }
   }
   for (const std::string& kernel : which_records.kernels) {
-    if (!find_builtin_kernel(kernel) && !find_operation(kernel) && std::ranges::find(records, kernel, &RecordInfo::kernel) == records.end()) {
+    if (!find_builtin_kernel(kernel) && !find_operation(kernel) &&
+        std::ranges::find(records, kernel, &RecordInfo::kernel) == records.end()) {
       return Error{ErrorCode::kNotFound, fmt::format("there is no record of '{}' (hone records --all lists them)", kernel)};
     }
   }

@@ -255,7 +255,9 @@ TEST_CASE("where the first kernel's default was not measured, nothing is said of
   const Arguments once{"tune", "matmul", "--with", kOwn, "--device", "cpu", "--shape", kShape, "--store", store, "--budget", "1trials"};
   const Ended ended = run(once);
   REQUIRE_MESSAGE(ended.exit == 0, ended.err);
-  CHECK(says(ended.out, "result   narrow_matmul "));  // which record stays depends on what was faster
+  // Of two sessions the record is of whichever was faster.
+  const bool is_record = ended.out.find("result   narrow_matmul is kept in " + store) != std::string::npos;
+  CHECK((is_record || says(ended.out, "result   narrow_matmul in " + store + " as session")));
   CHECK_FALSE(says(ended.out, "speedup"));
   const Ended again = tune_matmul(store, {"--budget", "1trials", "--fresh"});
   REQUIRE_MESSAGE(again.exit == 0, again.err);

@@ -59,6 +59,19 @@ TEST_CASE("a record is listed, withdrawn, rolled back to and pinned") {
   CHECK(records({"--approved"})["records"].size() == 1);
 }
 
+TEST_CASE("the name of an operation stands for its built-in kernels") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  const Ended tuned = run({"tune", "gemm", "--device", "cpu", "--dtype", "f32", "--shape", "m=8,n=8,k=8", "--budget", "2trials",
+                           "--strategy", "random", "--store", store});
+  REQUIRE_MESSAGE(tuned.exit == 0, tuned.err);
+  const auto listed = run({"records", "matmul", "--store", store, "--json"}).json()["records"];
+  REQUIRE(listed.size() == 1);
+  CHECK(listed[0]["kernel"] == "gemm");
+  CHECK(run({"records", "softmax", "--store", store, "--json"}).json()["records"].empty());
+  CHECK(run({"records", "matmull", "--store", store}).exit == 2);
+}
+
 TEST_CASE("changes that cannot be made are refused, and no store is made for them") {
   const TemporaryDirectory directory;
   const std::string store = directory / "S.db";

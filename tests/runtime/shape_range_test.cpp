@@ -30,6 +30,13 @@ TEST_CASE("a range names spans, values and alternatives, and the rest has its de
   CHECK(range.axes[3].exact);
 }
 
+TEST_CASE("a part of a range has what it does not name from the range") {
+  const KernelSpec& gemm = builtin("gemm");
+  const ShapeRange whole = parse_range(gemm, "m=1..16384,n=4096|14336,k=512,layout=2").value();
+  CHECK(text(parse_range_within(gemm, "n=4096", whole).value()) == "m=1..16384,n=4096,k=512,layout=2,terms=1,activation=1");
+  CHECK(parse_range_within(gemm, "rows=1", whole).error().message == parse_range(gemm, "rows=1").error().message);
+}
+
 TEST_CASE("what is wrong with a range is said") {
   CHECK(range_error("softmax", "rows").find("is not of the form") != std::string::npos);
   CHECK(range_error("softmax", "rows=").find("is not of the form") != std::string::npos);

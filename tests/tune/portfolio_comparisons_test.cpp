@@ -152,6 +152,18 @@ TEST_CASE("what won at a shape where members are behind is timed beside them aro
   CHECK(compared.timed == std::set<std::int64_t>{1, 4});
 }
 
+TEST_CASE("a winner that is as good as members elsewhere is timed at the shapes nearest to where it won") {
+  ComparedWinners compared;
+  compared.measure(320, 4, 9.0);
+  compared.add();
+  std::vector<std::int64_t> at;
+  while (const auto n = compared.next({{1, 1.0}, {4, 1.0}})) {
+    at.push_back(*n);
+  }
+  CHECK(at.size() == 8);
+  CHECK(std::ranges::count(at, 256) + std::ranges::count(at, 384) == 2);  // the nearest that allow it
+}
+
 TEST_CASE("what won at a shape alone is given up after three, unless it won by much") {
   ComparedWinners little, much;
   little.measure(320, 4, 9.7);
