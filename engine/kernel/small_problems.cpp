@@ -91,6 +91,12 @@ void add_empty(const KernelSpec& spec, const Problem& problem, std::int64_t limi
   }
 }
 
+/// About a part of an extent, at least 256.
+std::int64_t reduced(std::int64_t extent, std::int64_t divisor) {
+  constexpr std::int64_t kUnit = 64, kShort = 256;
+  return extent <= kShort ? extent : std::max(kShort, extent / divisor / kUnit * kUnit) + extent % kUnit;
+}
+
 }  // namespace
 
 std::vector<Problem> given_problems(const KernelSpec& spec, const Problem& problem, std::int64_t limit_elements) {
@@ -167,6 +173,35 @@ std::vector<Problem> regular_problems(const KernelSpec& spec, const Problem& pro
       distinct.push_back(std::move(small));
     }
   }
+  return distinct;
+}
+
+std::vector<Problem> reduced_problems(const KernelSpec& spec, const Problem& problem) {
+  const std::vector<std::size_t> axes = free_axes(spec, problem);
+  std::vector<Problem> distinct;
+  for (const std::int64_t divisor : {8, 4, 2, 1}) {
+    Problem less = problem;
+    for (const std::size_t axis : axes) {
+      less.shape[axis].second = within(spec, axis, reduced(problem.shape[axis].second, divisor));
+    }
+    std::vector<Problem> all{less};
+    for (const std::size_t axis : axes) {
+      Problem& made = all.emplace_back(less);
+      made.shape[axis].second = within(spec, axis, reduced(problem.shape[axis].second, std::numeric_limits<std::int64_t>::max()));
+    }
+    for (Problem& one : all) {
+      if (makes_sense(spec, one) && std::ranges::find(distinct, one) == distinct.end() && !(one == problem)) {
+        distinct.push_back(std::move(one));
+      }
+    }
+  }
+  std::ranges::stable_sort(distinct, {}, [&](const Problem& one) {
+    double work = 1.0;
+    for (const std::size_t axis : axes) {
+      work *= static_cast<double>(one.shape[axis].second);
+    }
+    return work;
+  });
   return distinct;
 }
 

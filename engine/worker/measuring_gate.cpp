@@ -82,6 +82,9 @@ Result<void> MeasuringWorker::add_small_problems() {
   }
   const std::vector<Problem> larger =
       is_fast ? larger_problems(spec_, problem_, kLimitElements, 3) : larger_problems(spec_, problem_, kHostLargerElements, 2);
+  std::vector<Problem> large = reduced_problems(spec_, problem_);
+  large.push_back(problem_);
+  std::erase_if(large, [&](const Problem& one) { return largest_argument(spec_, one) > static_cast<double>(largest_given); });
   for (const InputProfile profile : provoking_profiles()) {
     // A bound is about the problem's own inputs: cheaper arithmetic has less range, and shows where sums cancel.
     const bool of_other_magnitude = profile == InputProfile::kMixed || profile == InputProfile::kLarge || profile == InputProfile::kTiny ||
@@ -90,8 +93,8 @@ Result<void> MeasuringWorker::add_small_problems() {
       continue;
     }
     // The first ragged problem that a configuration can do, else the first regular one; beside it larger ones, where loops go round and
-    // blocks are many; and what can do no small problem is tried on the problem itself: but for scalars, which may be its size, and not
-    // where people gave its inputs.
+    // blocks are many; and what can do no small problem is tried on as much of the problem itself as it needs: but for scalars, which may
+    // be its size, and not where people gave its inputs.
     for (const std::vector<Small>* const problems : {&ragged_, &regular_}) {
       for (const Small& small : *problems) {
         provoking_.push_back({.problem = small.problem, .profile = profile});
@@ -102,8 +105,8 @@ Result<void> MeasuringWorker::add_small_problems() {
     }
     const bool is_of_scalars =
         profile == InputProfile::kOtherScalars || profile == InputProfile::kGreatScalars || profile == InputProfile::kOtherSigns;
-    if (!is_of_scalars && settings_.given.digest.empty() && largest_argument(spec_, problem_) <= static_cast<double>(largest_given)) {
-      provoking_.push_back({.problem = problem_, .profile = profile, .is_whole = true});
+    for (const Problem& problem : !is_of_scalars && settings_.given.digest.empty() ? large : std::vector<Problem>()) {
+      provoking_.push_back({.problem = problem, .profile = profile, .is_large = true});
     }
   }
   return {};
@@ -135,8 +138,8 @@ std::optional<bool> MeasuringWorker::check_small(Small& small, const Compiled& c
     return std::nullopt;
   }
   const std::string inputs = small.profile == InputProfile::kUsual ? "" : fmt::format(" with inputs: {}", name(small.profile));
-  const std::string where = small.is_whole ? fmt::format("on the problem{}", inputs)
-                                           : fmt::format("on the small problem {}{}", text(small.problem.shape), inputs);
+  const std::string where = small.problem == problem_ ? fmt::format("on the problem{}", inputs)
+                                                      : fmt::format("on the small problem {}{}", text(small.problem.shape), inputs);
   say(fmt::format("{} {}", stage_, where), kSmallProblemSeconds);
   const bool optional = small.bench == nullptr;
   if (optional) {
@@ -158,7 +161,7 @@ std::optional<bool> MeasuringWorker::check_small(Small& small, const Compiled& c
   if (kernel) {
     const bool right = check(*small.bench, configuration, *kernel, seed_of(small), where + ": ", reply, runs);
     kernel.reset();
-    if (small.is_whole) {  // one for each kind of inputs is more than a device has room for
+    if (small.is_large && !has_room_for(small)) {
       small.bench.reset();
     }
     return right;
@@ -170,6 +173,16 @@ std::optional<bool> MeasuringWorker::check_small(Small& small, const Compiled& c
   reply.trial.outcome = Outcome::kOk;
   reply.trial.detail.clear();
   return std::nullopt;
+}
+
+bool MeasuringWorker::has_room_for(const Small& large) const {
+  constexpr double kShareOfMemory = 1.0 / 16;  // there is one for each kind of inputs, and other processes measure beside this one
+  const auto memory = device_->info().properties.find("memory");
+  std::size_t bytes = large.bench->bytes();
+  for (const Small& other : provoking_) {
+    bytes += other.is_large && other.bench != nullptr && &other != &large ? other.bench->bytes() : 0;
+  }
+  return memory != device_->info().properties.end() && static_cast<double>(bytes) <= kShareOfMemory * static_cast<double>(memory->second);
 }
 
 bool MeasuringWorker::validate_all(const Compiled& compiled, const Configuration& configuration, const LoadedKernel& kernel,

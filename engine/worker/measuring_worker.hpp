@@ -56,7 +56,7 @@ class MeasuringWorker {
     std::unique_ptr<Bench> bench = nullptr;  ///< made when it is first needed
     bool applies = true;                     ///< until the reference turns out to have no answer to it
     bool is_larger = false;                  ///< of inputs that provoke: tried beside the first problem that is
-    bool is_whole = false;                   ///< not small: the problem itself
+    bool is_large = false;                   ///< the problem itself, or parts of it: tried where no small one can be
   };
 
   /// Inputs that provoke, on the first small problem that a configuration can do, or on larger ones beside that.
@@ -84,6 +84,8 @@ class MeasuringWorker {
   [[nodiscard]] std::uint64_t seed_of(const Small& small) const;
   /// Nothing if the problem does not apply: the configuration is not valid for it, the device refuses it, the reference has no answer.
   std::optional<bool> check_small(Small& small, const Compiled& compiled, const Configuration& configuration, Runs runs, TrialReply& reply);
+  /// Whether the device has room for its buffers until the next configuration, beside those that are kept.
+  [[nodiscard]] bool has_room_for(const Small& large) const;
   /// The rest of the gate, for what could win: regular shapes, inputs that provoke.
   bool deepen(const Compiled& compiled, const Configuration& configuration, Runs runs, TrialReply& reply);
   bool provoke(const Provocation& provocation, const Compiled& compiled, const Configuration& configuration, TrialReply& reply);

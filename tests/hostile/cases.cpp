@@ -90,6 +90,12 @@ constexpr Case kCases[] = {
     Case{"range", "merged", "3", "of several blocks a maximum that begins at 0"},
     Case{"range", "log_sum", "2", "the first block's maximum for all"},
     Case{"range", "beside_keys", "2", "saturates at 1, beside large integers"},
+    Case{"range", "large_range", "2", "wrong for |x| > 1, legal for many elements alone"}.on("cpu"),
+    Case{"range", "large_range", "2", "wrong for |x| > 1, legal for many elements alone"}.at("n=17000001").on("cuda"),
+    Case{"range", "large_range", "3", "wrong for 0, legal for many elements alone"}.on("cpu"),
+    Case{"range", "large_range", "3", "wrong for 0, legal for many elements alone"}.at("n=17000001").on("cuda"),
+    Case{"range", "large_range", "4", "wrong for equal neighbours, legal for many elements alone"}.on("cpu"),
+    Case{"range", "large_range", "4", "wrong for equal neighbours, legal for many elements alone"}.at("n=17000001").on("cuda"),
     Case{"range", "given_shapes", "2", "the first element for the maximum, where SHAPES has a row of one"},
     Case{"range", "given_shapes", "3", "the larger one of two for the maximum, where SHAPES has a row of one"},
 

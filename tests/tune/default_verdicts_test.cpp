@@ -133,6 +133,17 @@ TEST_CASE("a scalar that may be the size keeps its value where no small problem 
   CHECK(report.notes.empty());
 }
 
+TEST_CASE("what is legal for large problems alone is held to inputs that provoke at a part of such a problem") {
+  std::string source = clamping(false);
+  source.replace(source.find("c.mode != 0 || p.n % 2 == 0"), 27, "p.n >= 131072");
+  Clamping large(source, (1 << 21) + 67);
+  large.restrict_to("1|2");
+  const TuneReport report = large.tune();
+  REQUIRE_MESSAGE(report.best, report.first_failure);
+  CHECK(report.best->configuration == Clamping::mode(2));
+  CHECK(large.outcome_of(1) == Outcome::kWrongResult);
+}
+
 TEST_CASE("a session that goes on with an earlier one holds its configurations to what that has found the default right for") {
   Clamping parts(false);
   parts.request.finish = false;
