@@ -1,5 +1,8 @@
 #include "engine/tune/newly_legal.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "engine/device/validity.hpp"
 
 namespace hone {
@@ -18,6 +21,17 @@ std::vector<Configuration> legal_neighbours(const KernelSpec& spec, const Config
     }
   }
   return all;
+}
+
+std::vector<Configuration> likely_neighbours(const KernelSpec& spec, const Configuration& configuration, const Problem& problem,
+                                             const DeviceInfo& device) {
+  std::vector<Configuration> legal = legal_neighbours(spec, configuration, problem, device), likely;
+  KernelSpec expected;
+  expected.parameters = spec.parameters;
+  expected.constraints = spec.expectations;
+  Validity is_likely(expected, problem, device);
+  std::ranges::copy_if(legal, std::back_inserter(likely), [&](const Configuration& other) { return is_likely(other); });
+  return likely.empty() ? legal : likely;
 }
 
 std::vector<Configuration> newly_legal(const KernelSpec& spec, const Configuration& configuration, const Problem& here,

@@ -133,6 +133,14 @@ PortfolioProposals::First PortfolioProposals::at(const Shape& shape, const Probl
 }
 
 std::vector<PortfolioMember> PortfolioProposals::neighbours(const PortfolioMember& member, const Problem& problem) const {
+  return around(member, problem, legal_neighbours);
+}
+
+std::vector<PortfolioMember> PortfolioProposals::likely_neighbours(const PortfolioMember& member, const Problem& problem) const {
+  return around(member, problem, hone::likely_neighbours);
+}
+
+std::vector<PortfolioMember> PortfolioProposals::around(const PortfolioMember& member, const Problem& problem, Neighbours of) const {
   std::vector<PortfolioMember> all;
   const KernelSpec* const spec = kernel_named(member.kernel);
   const Result<Problem> own = spec == nullptr ? Result<Problem>(problem) : problem_for(*spec, problem);
@@ -141,7 +149,7 @@ std::vector<PortfolioMember> PortfolioProposals::neighbours(const PortfolioMembe
   if (!own || !configuration) {
     return all;
   }
-  for (const Configuration& other : legal_neighbours(*spec, *configuration, *own, request_.common.device.info)) {
+  for (const Configuration& other : of(*spec, *configuration, *own, request_.common.device.info)) {
     all.push_back({member.kernel, text(spec->parameters, other)});
   }
   return all;

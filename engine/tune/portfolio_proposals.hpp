@@ -52,14 +52,18 @@ class PortfolioProposals {
   [[nodiscard]] std::vector<Configuration> could_not_be_tried(const PortfolioMember& member, const Problem& here, const Shape& there) const;
   /// What is one parameter from a member and legal for the problem.
   [[nodiscard]] std::vector<PortfolioMember> neighbours(const PortfolioMember& member, const Problem& problem) const;
+  /// Those of them that their author expects something of, or all, if there are none.
+  [[nodiscard]] std::vector<PortfolioMember> likely_neighbours(const PortfolioMember& member, const Problem& problem) const;
   /// Of members at a problem.
   [[nodiscard]] MemberLaunches launches(std::span<const PortfolioMember> members, const Problem& problem) const;
   /// Those that are legal; as long as members and problem live.
   [[nodiscard]] MayBeChosen may_be_chosen(std::span<const PortfolioMember> members, const Problem& problem) const;
 
  private:
+  using Neighbours = std::vector<Configuration> (*)(const KernelSpec&, const Configuration&, const Problem&, const DeviceInfo&);
   using Spaces = std::map<std::string, std::optional<SearchSpace>>;
 
+  [[nodiscard]] std::vector<PortfolioMember> around(const PortfolioMember& member, const Problem& problem, Neighbours of) const;
   [[nodiscard]] std::vector<std::pair<std::string, Configuration>> new_here(const Problem& problem, std::size_t most) const;
   [[nodiscard]] std::optional<Configuration> nearest_legal(const PortfolioMember& member, const Problem& problem, Spaces& spaces) const;
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <future>
 #include <iterator>
 #include <latch>
 #include <list>
@@ -19,10 +20,12 @@
 #include <vector>
 
 #include "engine/kernel/static_fields.hpp"
+#include "engine/tune/compile_missing.hpp"
 #include "engine/tune/evaluator.hpp"
 #include "engine/tune/portfolio_checks.hpp"
 #include "engine/tune/portfolio_choices.hpp"
 #include "engine/tune/portfolio_comparisons.hpp"
+#include "engine/tune/portfolio_neighbours.hpp"
 #include "engine/tune/range_budget.hpp"
 #include "engine/tune/range_lanes.hpp"
 #include "engine/tune/warm.hpp"
@@ -36,11 +39,13 @@ constexpr std::size_t kFirstShapes = 5;  // by sessions, before anything else, a
 // Of a budget. Choices that were not timed come first; while there are any, sessions have the rest.
 constexpr double kCheckShare = 0.05, kChoiceShare = 0.6, kSessionShare = 0.5, kCompareShare = 0.25, kSurveyShare = 1.0;
 // Once much is known: what is missing then are members (docs/results/untuned-h200-2026-11-30-fifth.md).
-constexpr double kLaterChoiceShare = 0.2, kLaterSessionShare = 0.4, kLaterCompareShare = 0.2;
+constexpr double kLaterChoiceShare = 0.2, kLaterSessionShare = 0.3, kLaterCompareShare = 0.2, kLaterNeighbourShare = 0.15;
 constexpr std::size_t kCheckedAtOnce = 16;                    // members
 constexpr double kChecksBeyond = 0.2, kLeastForChecks = 4.0;  // of a run's seconds, and seconds, that the last checks may take
 constexpr double kCodeShare = 0.25;                           // of a budget, in which members' code may still be begun
 constexpr int kCompiledInTurn = 2;                            // members by each process, until that is looked at again
+constexpr std::size_t kNeighboursEach = 9;                    // of what is fast at a shape, the fastest among them
+constexpr std::size_t kNeighboursAhead = 3;                   // shapes, for which code is compiled
 constexpr std::size_t kMemberShare = 2;                       // quarters of what is surveyed, that members may have before others
 constexpr std::size_t kChoicesEach = 32;                      // shapes, or so many new ones, until the rule is made again
 constexpr int kPatience = 3;                                  // with failures in a row, and with turns that find nothing to do
@@ -66,6 +71,7 @@ class PortfolioSession {
                                                   {kChoiceShare, [this, &lane] { return time_choices(lane); }},
                                                   {1.0, [this, &lane] { return explore(lane); }},
                                                   {kCompareShare, [this, &lane] { return compare(lane); }},
+                                                  {0.0, [this, &lane] { return try_neighbours(lane); }},
                                                   {kSurveyShare, [this, &lane] { return survey_another(lane); }}});
     }
   }
@@ -108,6 +114,9 @@ class PortfolioSession {
       thrown_ = std::current_exception();
     }
     run(lanes_.front());
+    others.clear();
+    ends_compiling_.request_stop();
+    compiled_.clear();
   }
 
   void run(RangeLane& lane) {
@@ -199,6 +208,7 @@ class PortfolioSession {
     spending.set_share(kChoices, is_late ? kLaterChoiceShare : kChoiceShare);
     spending.set_share(kSessions, !has_begun() || budget_.is_small() ? 1.0 : is_late ? kLaterSessionShare : kSessionShare);
     spending.set_share(kComparisons, is_late ? kLaterCompareShare : kCompareShare);
+    spending.set_share(kNeighbours, is_late ? kLaterNeighbourShare : 0.0);
   }
 
   // ---- what it is spent on: each says whether there was something to do ----
@@ -302,6 +312,69 @@ class PortfolioSession {
     return next.has_value();
   }
 
+  /// What is one parameter from the fastest at measured shapes, once much is known. Its code is compiled meanwhile, where that does not
+  /// disturb what is timed.
+  Result<bool> try_neighbours(RangeLane& lane) {
+    if (compiles_members_ || budget_.is_small() || !knowledge_.table().has_many_shapes() || lane.failed_neighbours >= kPatience) {
+      return false;
+    }
+    while (compiled_.size() < kNeighboursAhead) {
+      std::optional<PlannedSurvey> next =
+          neighbours_.next(knowledge_.portfolio(), std::min(budget_.most_surveyed(), kNeighboursEach), budget_.session_seconds());
+      if (!next) {
+        break;
+      }
+      compile_ahead(*std::move(next));
+    }
+    const auto found = std::ranges::find_if(compiled_, [this](const Compiling& one) {
+      return !knowledge_.shapes().is_reserved(one.plan.shape) &&
+             (!one.failed.valid() || one.failed.wait_for(std::chrono::seconds(0)) == std::future_status::ready);
+    });
+    if (found == compiled_.end()) {
+      return false;
+    }
+    Compiling one = std::move(*found);
+    compiled_.erase(found);
+    for (const auto& [kernel, configuration] : one.failed.valid() ? one.failed.get() : Failed()) {
+      std::erase(one.plan.first[kernel], configuration);
+    }
+    std::erase_if(one.plan.first, [](const auto& of_kernel) { return of_kernel.second.empty(); });
+    if (!one.plan.first.empty()) {
+      HONE_ASSIGN(const bool measured, survey(lane, one.plan.shape, one.plan.first));
+      lane.failed_neighbours += measured ? 0 : 1;
+    }
+    return true;
+  }
+
+  void compile_ahead(PlannedSurvey plan) {
+    Compiling& one = compiled_.emplace_back(Compiling{std::move(plan), {}});
+    const Result<Problem> problem = knowledge_.shapes().problem_at(one.plan.shape);
+    if (!request_.common.device.info.compile_overlaps || request_.common.workers || !problem) {
+      return;
+    }
+    std::vector<std::pair<const KernelSpec*, std::vector<Configuration>>> wanted;
+    for (const auto& [kernel, configurations] : one.plan.first) {
+      wanted.emplace_back(knowledge_.proposals().kernel_named(kernel), configurations);
+    }
+    one.failed = std::async(std::launch::async, [this, wanted = std::move(wanted), problem = *problem] {
+      Failed failed;
+      for (const auto& [spec, configurations] : wanted) {
+        const Result<Problem> own = problem_for(*spec, problem);
+        const int workers = std::max(1, compile_workers(request_.common) / 2);  // sessions compile, too
+        const Result<MissingCode> missing =
+            own ? compile_missing(request_.common.device, *spec, *own, configurations, store_, workers, ends_compiling_.get_token())
+                : Result<MissingCode>(own.error());
+        for (const Configuration& configuration : missing ? std::vector<Configuration>() : configurations) {
+          failed.emplace_back(spec->name, configuration);  // whoever needs it meets the error again, and says where
+        }
+        for (const Trial& trial : missing ? missing->failed : std::vector<Trial>()) {
+          failed.emplace_back(spec->name, trial.configuration);
+        }
+      }
+      return failed;
+    });
+  }
+
   /// What is promising at a new shape; where nothing of that can be timed, a session, which counts as a survey: it is all that can be had
   /// there.
   Result<bool> survey_another(RangeLane& lane) {
@@ -333,7 +406,7 @@ class PortfolioSession {
     HONE_ASSIGN(const bool is_any_right, lane.trials.survey(shape, configurations, budget_.survey_seconds(count)));
     if (is_any_right) {
       report_.measured += is_new ? 1 : 0;
-      lane.failures_in_a_row = lane.failed_choices = lane.failed_comparisons = 0;
+      lane.failures_in_a_row = lane.failed_choices = lane.failed_comparisons = lane.failed_neighbours = 0;
     }
     return is_any_right;
   }
@@ -430,7 +503,15 @@ class PortfolioSession {
   PortfolioChoices choices_{knowledge_.table(), knowledge_.shapes(), knowledge_.proposals()};
   PortfolioChecks checks_{knowledge_.table(), knowledge_.shapes(), knowledge_.proposals()};
   PortfolioComparisons comparisons_{knowledge_.table(), knowledge_.shapes(), knowledge_.proposals()};
-  static constexpr std::size_t kChoices = 1, kSessions = 2, kComparisons = 3;  // places among a lane's activities
+  PortfolioNeighbours neighbours_{knowledge_.table(), knowledge_.shapes(), knowledge_.proposals()};
+  static constexpr std::size_t kChoices = 1, kSessions = 2, kComparisons = 3, kNeighbours = 4;  // places among a lane's activities
+  using Failed = std::vector<std::pair<std::string, Configuration>>;                            ///< by kernel
+  struct Compiling {
+    PlannedSurvey plan;
+    std::future<Failed> failed;  ///< none: it is compiled when it is surveyed
+  };
+  std::list<Compiling> compiled_;    ///< neighbours' code, or it is being
+  std::stop_source ends_compiling_;  ///< of neighbours
   PortfolioReport report_;
   std::size_t timed_choices_ = 0, explored_ = 0;
   bool compiles_members_ = false;                      ///< ahead of surveys, which wait for it

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -19,6 +20,7 @@ constexpr double kLaunches = 100.0;                           // a shape's sessi
 constexpr double kSearchShare = 0.85;                         // of a session's seconds: the rest is for its final round
 constexpr double kEnoughTrials = 32.0;                        // that a session is worth its seconds for
 constexpr double kLongTrial = 2.0;                            // times the shortest: work is what it takes
+constexpr double kLongStart = 2.0;                            // times the median, the same
 constexpr double kSurveyLaunches = 1000.0;                    // and a survey for these: it pays where launches cost next to nothing
 constexpr double kSurveyFlops = 3e11;                         // and where the reference does
 constexpr double kFirstBytes = 64 << 20, kFirstFlops = 1e10;  // the most of a shape before anything was measured
@@ -162,12 +164,29 @@ double PortfolioShapes::seconds_of_trial(const Problem& problem) const {
 
 double PortfolioShapes::shortest_trial() const { return std::ranges::min_element(efforts_, {}, &Effort::seconds)->seconds; }
 
+/// Until a session's first trial there: what it was in the session whose work was nearest, where that was long, in proportion to the work.
+/// Large inputs are drawn, and their answers computed, before anything is tried.
+double PortfolioShapes::start_at(double amount) const {
+  const auto distance = [amount](const Effort& effort) {
+    return effort.start ? std::abs(std::log(effort.amount / amount)) : std::numeric_limits<double>::infinity();
+  };
+  const auto nearest = std::ranges::min_element(efforts_, {}, distance);
+  const double usual = start();
+  if (nearest == efforts_.end() || !nearest->start || *nearest->start <= kLongStart * usual) {
+    return usual;
+  }
+  return *nearest->start * amount / nearest->amount;
+}
+
 /// Between a session's start and its final round.
-double PortfolioShapes::seconds_for_trials(double session_seconds) const { return std::max(0.0, kSearchShare * session_seconds - start()); }
+double PortfolioShapes::seconds_for_trials(const Problem& problem, double session_seconds) const {
+  return std::max(0.0, kSearchShare * session_seconds - start_at(amount_of(work_of(*request_.operation->definition, problem))));
+}
 
 std::optional<double> PortfolioShapes::expected_trials(const Shape& shape, double session_seconds) const {
   const Result<Problem> problem = problem_at(shape);
-  return problem && !efforts_.empty() ? std::optional(seconds_for_trials(session_seconds) / seconds_of_trial(*problem)) : std::nullopt;
+  return problem && !efforts_.empty() ? std::optional(seconds_for_trials(*problem, session_seconds) / seconds_of_trial(*problem))
+                                      : std::nullopt;
 }
 
 /// Large shapes take a session's seconds for a handful of trials: what is known is surveyed there, as far as that can be had. What makes
@@ -177,7 +196,7 @@ bool PortfolioShapes::is_worth_a_session(const Problem& problem, double session_
     return is_cheap(problem, session_seconds);
   }
   return affordable(problem, kLaunches, session_seconds) &&
-         seconds_of_trial(problem) <= std::max(seconds_for_trials(session_seconds) / kEnoughTrials, kLongTrial * shortest_trial());
+         seconds_of_trial(problem) <= std::max(seconds_for_trials(problem, session_seconds) / kEnoughTrials, kLongTrial * shortest_trial());
 }
 
 void PortfolioShapes::go_on_with(const Shape& shape) {

@@ -63,7 +63,8 @@ class PortfolioShapes {
   [[nodiscard]] bool affordable(const Problem& problem, double launches, double session_seconds) const;
   [[nodiscard]] double seconds_of_trial(const Problem& problem) const;
   [[nodiscard]] double shortest_trial() const;
-  [[nodiscard]] double seconds_for_trials(double session_seconds) const;
+  [[nodiscard]] double start_at(double amount) const;
+  [[nodiscard]] double seconds_for_trials(const Problem& problem, double session_seconds) const;
   [[nodiscard]] bool is_worth_a_session(const Problem& problem, double session_seconds) const;
   [[nodiscard]] bool is_new(const Shape& shape, const PortfolioTable& measured) const;
   [[nodiscard]] Shape next_of_sequence();

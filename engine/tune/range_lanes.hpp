@@ -20,7 +20,7 @@ struct RangeLane {
   TuneRequest common;
   RangeTrials trials;
   std::optional<Spending> spending;
-  int failures_in_a_row = 0, failed_choices = 0, failed_comparisons = 0, empty_turns = 0;
+  int failures_in_a_row = 0, failed_choices = 0, failed_comparisons = 0, failed_neighbours = 0, empty_turns = 0;
   std::optional<Error> last_failure;
 };
 

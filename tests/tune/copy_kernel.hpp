@@ -19,6 +19,14 @@ inline KernelSpec copy_kernel() {
   const Expression rest = Expression::make(Operator::kRemainder, {Expression::variable("p.n"), Expression::variable("c.wide")});
   spec.constraints = {{Expression::make(Operator::kEqual, {rest, Expression::constant(0)}), "", 1}};
   spec.cost.bytes = spec.cost.flops = Expression::variable("p.n");
+  const Expression one = Expression::constant(1);
+  Pass& pass = spec.passes.emplace_back();
+  pass.function = "copy";
+  pass.grid = {Expression::variable("p.n"), one, one};
+  pass.block = {Expression::variable("c.block"), one, one};
+  pass.cluster = {one, one, one};
+  pass.shared_bytes = Expression::constant(0);
+  pass.cooperative = Expression::constant(false);
   return spec;
 }
 

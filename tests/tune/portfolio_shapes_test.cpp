@@ -294,6 +294,19 @@ TEST_CASE("what a session takes to begin is not of its trials") {
   CHECK(shapes.expected_trials({{"rows", 16}, {"cols", 1024}}, kSession) == doctest::Approx(35.0));
 }
 
+TEST_CASE("where a session would begin late, as inputs are large, it makes few trials") {
+  RangeOf range("rows=1..65536,cols=1024");
+  PortfolioShapes shapes(range.request);
+  for (int i = 0; i < 3; ++i) {
+    shapes.note_session({{"rows", 16}, {"cols", 1024}}, 0.05 * kSession, 0.8 * kSession, 80);
+  }
+  shapes.note_session({{"rows", 16384}, {"cols", 1024}}, 0.4 * kSession, 0.45 * kSession, 45);
+  CHECK(shapes.expected_trials({{"rows", 32}, {"cols", 1024}}, kSession) == doctest::Approx(80.0));
+  CHECK(shapes.expected_trials({{"rows", 16384}, {"cols", 1024}}, kSession) == doctest::Approx(45.0));
+  CHECK(shapes.expected_trials({{"rows", 24576}, {"cols", 1024}}, kSession) == doctest::Approx(25.0));
+  CHECK(shapes.expected_trials({{"rows", 65536}, {"cols", 1024}}, kSession) == 0.0);
+}
+
 TEST_CASE("where no session makes many trials, none is refused for it") {
   RangeOf range("rows=1..4096,cols=1024");
   PortfolioShapes shapes(range.request);

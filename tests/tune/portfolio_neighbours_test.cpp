@@ -1,0 +1,111 @@
+// What is one parameter from the fastest at measured shapes.
+#include "engine/tune/portfolio_neighbours.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "engine/kernel/configuration_text.hpp"
+#include "tests/tune/copy_kernel.hpp"
+
+namespace hone {
+namespace {
+
+constexpr double kOfSession = 5.0;  // of a session
+
+std::string text_of(std::int64_t wide, std::int64_t block) {
+  return text(test::copy_kernel().parameters, Configuration{{Value(wide), Value(block)}});
+}
+
+class Neighbouring : public test::CopyRange {
+ public:
+  PortfolioNeighbours neighbours{table, shapes, proposals};
+};
+
+}  // namespace
+
+TEST_CASE("at measured shapes what is one parameter from the fastest is timed beside it") {
+  Neighbouring tried;
+  std::set<std::int64_t> at;
+  std::map<std::int64_t, std::set<std::string>> others;
+  while (const auto next = tried.neighbours.next({}, 3, kOfSession)) {
+    const std::int64_t n = next->shape.front().second;
+    at.insert(n);
+    const std::vector<Configuration>& timed = next->first.at("copy");
+    REQUIRE(timed.size() >= 2);
+    CHECK(timed.size() <= 3);
+    CHECK(timed.front() == Configuration{{Value(1), Value(32)}});
+    for (std::size_t i = 1; i < timed.size(); ++i) {
+      const bool differs_in_one = (timed[i].values[0] == Value(1)) != (timed[i].values[1] == Value(32));
+      CHECK(differs_in_one);
+      CHECK(n % timed[i].values[0].integer() == 0);  // it is legal
+      others[n].insert(text_of(timed[i].values[0].integer(), timed[i].values[1].integer()));
+    }
+  }
+  CHECK(at.size() > 8);
+  CHECK(others[768] == std::set{text_of(2, 32), text_of(4, 32), text_of(1, 64)});
+}
+
+TEST_CASE("what was timed at a shape is not tried there, and what a device fails to time twice at most") {
+  Neighbouring tried;
+  for (std::int64_t n = 64; n <= 64 * 12; n += 64) {
+    tried.measure(n, 2, 20.0);
+  }
+  std::map<std::pair<std::int64_t, std::string>, int> times;
+  while (const auto next = tried.neighbours.next({}, 9, kOfSession)) {
+    for (const Configuration& one : next->first.at("copy")) {
+      const std::string what = text_of(one.values[0].integer(), one.values[1].integer());
+      CHECK(what != text_of(2, 32));
+      CHECK((what == text_of(1, 32) || ++times[{next->shape.front().second, what}] <= 2));
+    }
+  }
+  CHECK(times.size() > 8);
+}
+
+TEST_CASE("of two shapes the one with more to do is chosen, and none where something is measured or nothing may be beside the fastest") {
+  Neighbouring tried;
+  CHECK_FALSE(tried.neighbours.next({}, 1, kOfSession));
+  int larger = 0, all = 0;
+  for (; all < 12; ++all) {
+    const auto next = tried.neighbours.next({}, 2, kOfSession);
+    REQUIRE(next);
+    larger += next->shape.front().second > 64 * 6 ? 1 : 0;
+  }
+  CHECK(larger * 2 > all);
+  for (std::int64_t n = 63; n <= 64 * 12; ++n) {
+    tried.shapes.reserve({{"n", n}});
+  }
+  CHECK_FALSE(tried.neighbours.next({}, 2, kOfSession));
+}
+
+TEST_CASE("where trees expect something of a neighbour it is tried first, at the shape where they expect most") {
+  Neighbouring tried;
+  for (std::int64_t n = 64; n <= 64 * 11; n += 64) {  // 768 is left, and 63, where it is not legal
+    tried.measure(n, 4, 10.5);
+  }
+  Portfolio so_far;
+  const std::size_t wide = 2;
+  BoostedTrees::Tree ahead{.questions = {}, .step = 0.1};
+  ahead.questions.fill({wide, 0});
+  ahead.leaves.back() = -2;  // above all borders: wide=4
+  so_far.trees = PortfolioTrees{{"n", "copy:", "copy.wide", "copy.block"}, {{{}, {}, {3.0F}, {}}, 0.0, {ahead}}};
+  int times = 0;
+  for (int i = 0; i < 8; ++i) {  // 768 is not among the first that are drawn
+    const auto next = tried.neighbours.next(so_far, 2, kOfSession);
+    REQUIRE(next);
+    const bool is_wide = next->first.at("copy").back() == Configuration{{Value(4), Value(32)}};
+    CHECK(is_wide == (next->shape.front().second == 768 && times < 2));
+    times += is_wide ? 1 : 0;
+  }
+  CHECK(times == 2);
+}
+
+TEST_CASE("nothing is tried before something was measured") {
+  PortfolioTable empty;
+  Neighbouring tried;
+  CHECK_FALSE(PortfolioNeighbours(empty, tried.shapes, tried.proposals).next({}, 9, kOfSession));
+}
+
+}  // namespace hone
