@@ -93,8 +93,8 @@ struct Portfolio {
   }
 };
 
-/// What the text of a portfolio keeps of a slowdown: the logarithm, in steps that are fine near the best (4e-4) and coarse far from it; at
-/// most kMostSlowdown. The rule knows no more, so a portfolio and its text choose alike.
+/// What the text of a portfolio keeps of a slowdown: the logarithm, in steps that are fine near the best (4e-4) and coarse far from it (a
+/// tenth at a slowdown of half as much again); at most kMostSlowdown. The rule knows no more, so a portfolio and its text choose alike.
 inline constexpr double kMostSlowdown = 1.5;
 std::size_t slowdown_level(double slowdown);
 double level_logarithm(std::size_t level);
