@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <set>
 
 #include "engine/base/parallel.hpp"
@@ -12,11 +11,15 @@
 namespace hone {
 namespace {
 
-constexpr std::size_t kDraws = 32;       // of shapes, before somebody asks for the time
-constexpr std::size_t kBases = 3;        // of the fastest at a shape, whose neighbours are tried
-constexpr double kBaseAtMost = 1.1;      // times the fastest
-constexpr std::size_t kDrawnShare = 4;   // one in so many of what is tried is drawn: trees know what they were told of
-constexpr std::uint64_t kOrder = 2;      // beside a draw's two shapes, 0 and 1: the order of neighbours
+constexpr std::size_t kBases = 3;                     // of the fastest at a shape, whose neighbours are tried
+constexpr double kBaseAtMost = 1.1;                   // times the fastest
+constexpr std::size_t kConfigurations = 64;           // of which most is expected, until that is asked again
+constexpr std::size_t kPlacesEach = 3;                // where most is expected of one; then comparisons go on with what is ahead there
+constexpr std::size_t kKept = 12;                     // of a shape's neighbours
+constexpr double kLeastGain = 0.01, kMostGain = 0.2;  // logarithms: less is noise, and more is seldom true
+constexpr std::size_t kDrawnShare = 4;                // one in so many of what is tried is drawn: trees know what they were told of
+constexpr std::uint64_t kDraws = 32;                  // of shapes, where nothing is expected of any
+constexpr std::uint64_t kOrder = 2;                   // beside a draw's two shapes, 0 and 1: the order of neighbours
 
 }  // namespace
 
@@ -27,8 +30,7 @@ const PortfolioTable::Row& PortfolioNeighbours::drawn_row(std::uint64_t draw) co
   return shapes_.amount_at(drawn(0).shape) < shapes_.amount_at(drawn(1).shape) ? drawn(1) : drawn(0);
 }
 
-std::vector<std::pair<double, PortfolioMember>> PortfolioNeighbours::fastest(const PortfolioTable::Row& row,
-                                                                             const Problem& problem) const {
+PortfolioNeighbours::Bases PortfolioNeighbours::fastest(const PortfolioTable::Row& row, const Problem& problem) const {
   std::vector<std::pair<double, std::size_t>> timed;  // slowdown, column
   for (const auto& [column, slowdown] : row.slowdowns) {
     if (!table_.is_wrong(column)) {
@@ -36,7 +38,7 @@ std::vector<std::pair<double, PortfolioMember>> PortfolioNeighbours::fastest(con
     }
   }
   std::ranges::sort(timed);
-  std::vector<std::pair<double, PortfolioMember>> bases;
+  Bases bases;
   for (const auto& [slowdown, column] : timed) {
     const double behind = slowdown / timed.front().first;
     if (bases.size() == kBases || behind > kBaseAtMost) {
@@ -49,29 +51,30 @@ std::vector<std::pair<double, PortfolioMember>> PortfolioNeighbours::fastest(con
   return bases;
 }
 
-PortfolioNeighbours::Look PortfolioNeighbours::look_at(const PortfolioTable::Row& row, std::uint64_t draw, const Portfolio& so_far,
-                                                       double session_seconds) const {
-  Look look;
+bool PortfolioNeighbours::may_be_tried(const PortfolioMember& member, const PortfolioTable::Row& row, const std::string& shape) const {
+  const std::optional<std::size_t> column = table_.find_column(member);
+  const auto times = proposed_.find({member, shape});
+  return !(column && (row.slowdowns.contains(*column) || table_.is_wrong(*column))) &&
+         (times == proposed_.end() || times->second < kMostPlanned);
+}
+
+std::vector<PortfolioNeighbours::Neighbour> PortfolioNeighbours::neighbours_at(const PortfolioTable::Row& row, std::uint64_t draw,
+                                                                               const Portfolio& so_far, double session_seconds) const {
   const Result<Problem> problem = shapes_.problem_at(row.shape);
   if (!problem || shapes_.is_reserved(row.shape) || !shapes_.is_cheap(*problem, session_seconds)) {
-    return look;
+    return {};
   }
-  look.problem = *problem;
-  look.bases = fastest(row, *problem);
+  const Bases bases = fastest(row, *problem);
   const std::string shape = text(row.shape);
   std::vector<PortfolioMember> members;
-  for (const auto& [behind, base] : look.bases) {
+  for (const auto& [behind, base] : bases) {
     members.push_back(base);
   }
   std::vector<std::size_t> base_of;  // of each that follows
   std::set<PortfolioMember> known(members.begin(), members.end());
-  for (std::size_t base = 0; base < look.bases.size(); ++base) {
-    for (PortfolioMember& one : proposals_.likely_neighbours(look.bases[base].second, *problem)) {
-      const std::optional<std::size_t> column = table_.find_column(one);
-      const auto times = proposed_.find({one, shape});
-      const bool was_tried = (column && (row.slowdowns.contains(*column) || table_.is_wrong(*column))) ||
-                             (times != proposed_.end() && times->second >= kMostPlanned);
-      if (!was_tried && known.insert(one).second) {
+  for (std::size_t base = 0; base < bases.size(); ++base) {
+    for (PortfolioMember& one : proposals_.likely_neighbours(bases[base].second, *problem)) {
+      if (may_be_tried(one, row, shape) && known.insert(one).second) {
         members.push_back(std::move(one));
         base_of.push_back(base);
       }
@@ -84,35 +87,134 @@ PortfolioNeighbours::Look PortfolioNeighbours::look_at(const PortfolioTable::Row
   }
   std::vector<std::pair<std::uint64_t, Neighbour>> order;
   for (std::size_t i = 0; i < base_of.size(); ++i) {
-    const std::size_t place = look.bases.size() + i;
+    const std::size_t place = bases.size() + i;
     const std::optional<double>&own = expected[place], &of_base = expected[base_of[i]];
-    const double behind = !so_far.trees      ? 0.0
-                          : own && of_base ? look.bases[base_of[i]].first + *own - *of_base
-                                           : std::numeric_limits<double>::infinity();
+    const double behind = own && of_base ? bases[base_of[i]].first + *own - *of_base : 0.0;
     order.emplace_back(space::mix(space::mix(draw, kOrder), i), Neighbour{behind, std::move(members[place])});
   }
   std::ranges::sort(order, {}, [](const auto& one) { return one.first; });
+  std::vector<Neighbour> all;
   for (auto& [place, neighbour] : order) {
-    look.neighbours.push_back(std::move(neighbour));
+    all.push_back(std::move(neighbour));
   }
-  return look;
+  return all;
 }
 
-PlannedSurvey PortfolioNeighbours::plan_of(const PortfolioTable::Row& row, const Look& look, std::size_t most) {
-  const std::string shape = text(row.shape);
-  std::vector<const Neighbour*> chosen;
-  for (const Neighbour& one : look.neighbours) {
-    chosen.push_back(&one);
+/// What one configuration gains at a shape or two makes no member. So they are looked at over all shapes.
+void PortfolioNeighbours::plan_expected(const Portfolio& so_far, double session_seconds) {
+  const std::vector<PortfolioTable::Row>& rows = table_.rows();
+  std::vector<std::size_t> shapes_of(table_.columns().size());
+  for (const PortfolioTable::Row& row : rows) {
+    for (const auto& [column, slowdown] : row.slowdowns) {
+      ++shapes_of[column];
+    }
   }
-  const std::size_t count = std::min(chosen.size(), most - 1), drawn = count / kDrawnShare;
-  std::ranges::stable_sort(chosen.begin() + static_cast<std::ptrdiff_t>(drawn), chosen.end(), {}, &Neighbour::behind);
-  chosen.resize(count);
-  PlannedSurvey plan{row.shape, {}};
-  const PortfolioMember& fastest = look.bases.front().second;
-  plan.first[fastest.kernel].push_back(*proposals_.legal(fastest, *look.problem));
-  for (const Neighbour* const one : chosen) {
-    plan.first[one->member.kernel].push_back(*proposals_.legal(one->member, *look.problem));
-    ++proposed_[{one->member, shape}];
+  std::vector<std::vector<Neighbour>> at(rows.size());
+  parallel_for(0, rows.size(), [&](std::size_t i) {
+    std::vector<Neighbour> all = neighbours_at(rows[i], draws_ + i, so_far, session_seconds);
+    std::erase_if(all, [&](const Neighbour& one) {
+      const std::optional<std::size_t> column = table_.find_column(one.member);
+      return one.behind > -kLeastGain || (column && shapes_of[*column] >= kPlacesEach);
+    });
+    std::ranges::stable_sort(all, {}, &Neighbour::behind);
+    all.resize(std::min(all.size(), kKept));
+    at[i] = std::move(all);
+  });
+  draws_ += rows.size();
+  struct Expected {
+    double gain = 0.0;
+    std::vector<std::pair<double, std::size_t>> places;  // how far behind it is expected to be, rows
+  };
+  std::map<PortfolioMember, Expected> by_member;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (const Neighbour& one : at[i]) {
+      Expected& expected = by_member[one.member];
+      expected.gain += std::min(-one.behind, kMostGain);
+      expected.places.emplace_back(one.behind, i);
+    }
+  }
+  std::vector<std::pair<double, const PortfolioMember*>> order;
+  for (const auto& [member, expected] : by_member) {
+    order.emplace_back(-expected.gain, &member);
+  }
+  std::ranges::stable_sort(order, {}, [](const auto& one) { return one.first; });
+  std::map<std::size_t, std::pair<double, Place>> planned;  // by row
+  std::vector<const PortfolioMember*> taken;
+  for (const auto& [gain, member] : order) {
+    if (taken.size() == kConfigurations) {
+      break;
+    }
+    // The neighbours of what is ahead have their turn once that is known.
+    if (std::ranges::any_of(taken, [&](const PortfolioMember* other) { return differ_in_one(*member, *other); })) {
+      continue;
+    }
+    taken.push_back(member);
+    std::vector<std::pair<double, std::size_t>>& places = by_member[*member].places;
+    std::ranges::sort(places);
+    for (std::size_t i = 0; i < std::min(places.size(), kPlacesEach); ++i) {
+      auto& [all, place] = planned[places[i].second];
+      all += gain;
+      place.members.push_back(*member);
+    }
+  }
+  std::vector<std::pair<double, std::size_t>> by_gain;
+  for (const auto& [row, of_row] : planned) {
+    by_gain.emplace_back(of_row.first, row);
+  }
+  std::ranges::sort(by_gain);
+  for (const auto& [gain, row] : by_gain) {
+    Place& place = planned[row].second;
+    place.shape = rows[row].shape;
+    places_.push_back(std::move(place));
+  }
+}
+
+void PortfolioNeighbours::plan_drawn(double session_seconds) {
+  std::set<std::string> drawn;
+  for (std::uint64_t i = 0; i < kDraws; ++i) {
+    const PortfolioTable::Row& row = drawn_row(draws_ + i);
+    if (drawn.insert(text(row.shape)).second && !neighbours_at(row, draws_ + i, {}, session_seconds).empty()) {
+      places_.push_back({row.shape, {}});
+    }
+  }
+  draws_ += kDraws;
+}
+
+/// Nothing where all of it was timed meanwhile.
+std::optional<PlannedSurvey> PortfolioNeighbours::plan_of(const Place& place, std::size_t most, double session_seconds) {
+  const auto row = std::ranges::find(table_.rows(), place.shape, &PortfolioTable::Row::shape);
+  const Result<Problem> problem = shapes_.problem_at(place.shape);
+  const Bases bases = row != table_.rows().end() && problem ? fastest(*row, *problem) : Bases();
+  if (bases.empty()) {
+    return std::nullopt;
+  }
+  const std::string shape = text(place.shape);
+  std::vector<PortfolioMember> chosen;
+  const auto add = [&](const PortfolioMember& one, std::size_t count) {
+    if (chosen.size() < count && may_be_tried(one, *row, shape) && std::ranges::find(chosen, one) == chosen.end()) {
+      chosen.push_back(one);
+    }
+  };
+  const std::size_t count = most - 1, drawn = place.members.empty() ? count : count / kDrawnShare;
+  for (const PortfolioMember& one : place.members) {
+    add(one, count - drawn);
+  }
+  const std::size_t all = chosen.size() + drawn;
+  for (const Neighbour& one : neighbours_at(*row, draws_++, {}, session_seconds)) {
+    add(one.member, all);
+  }
+  if (chosen.empty()) {
+    return std::nullopt;
+  }
+  for (const PortfolioMember& one : chosen) {
+    ++proposed_[{one, shape}];
+  }
+  PlannedSurvey plan{place.shape, {}};
+  chosen.insert(chosen.begin(), bases.front().second);
+  for (const PortfolioMember& one : chosen) {
+    if (const std::optional<Configuration> configuration = proposals_.legal(one, *problem)) {
+      plan.first[one.kernel].push_back(*configuration);
+    }
   }
   return plan;
 }
@@ -121,20 +223,21 @@ std::optional<PlannedSurvey> PortfolioNeighbours::next(const Portfolio& so_far, 
   if (table_.rows().empty() || most < 2) {  // a neighbour and what it is timed beside
     return std::nullopt;
   }
-  std::vector<Look> looks(kDraws);
-  const std::uint64_t first = draws_;
-  draws_ += kDraws;
-  parallel_for(0, kDraws, [&](std::size_t i) { looks[i] = look_at(drawn_row(first + i), first + i, so_far, session_seconds); });
-  std::optional<std::size_t> best;
-  double least = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < kDraws; ++i) {
-    const auto ahead = std::ranges::min_element(looks[i].neighbours, {}, &Neighbour::behind);
-    if (ahead != looks[i].neighbours.end() && (!best || ahead->behind < least)) {
-      best = i;
-      least = ahead->behind;
+  if (places_.empty() && so_far.trees) {
+    plan_expected(so_far, session_seconds);
+  }
+  if (places_.empty()) {
+    plan_drawn(session_seconds);
+  }
+  while (!places_.empty()) {
+    const Place place = std::move(places_.front());
+    places_.pop_front();
+    std::optional<PlannedSurvey> plan = shapes_.is_reserved(place.shape) ? std::nullopt : plan_of(place, most, session_seconds);
+    if (plan) {
+      return plan;
     }
   }
-  return best ? std::optional(plan_of(drawn_row(first + *best), looks[*best], most)) : std::nullopt;
+  return std::nullopt;
 }
 
 }  // namespace hone

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,10 +22,11 @@ class PortfolioNeighbours {
       : table_(table), shapes_(shapes), proposals_(proposals) {}
 
   /// At a measured shape where a survey costs little: the fastest that is known there, and at most `most` - 1 likely configurations that
-  /// are one parameter from it or from one of the next, and were not timed there. Where `so_far` has trees, of a few shapes that are drawn
-  /// the one where they expect most of such a configuration, and those of which they expect most, a quarter drawn; else the first shape
-  /// that has any, all drawn. Larger shapes are drawn more. What was proposed twice at a shape and not timed is not there again. Nothing if
-  /// none of those shapes has any. `session_seconds`: as in PortfolioShapes.
+  /// are one parameter from it or from one of the next, and were not timed there. Where `so_far` has trees, these are the configurations of
+  /// which they expect most over all such shapes, each at the few where they expect most of it, and a quarter is drawn. Where there are no
+  /// trees, or nothing is left that they expect anything of, all are, at shapes that are drawn, larger ones more often. What was proposed
+  /// twice at a shape and not timed is not there again. Nothing if none of a few such shapes has any. `session_seconds`: as in
+  /// PortfolioShapes.
   [[nodiscard]] std::optional<PlannedSurvey> next(const Portfolio& so_far, std::size_t most, double session_seconds);
 
  private:
@@ -32,21 +34,25 @@ class PortfolioNeighbours {
     double behind = 0.0;  ///< the fastest, as a logarithm, by what its base took and what trees expect of both; 0 without trees
     PortfolioMember member;
   };
-  /// Of a shape.
-  struct Look {
-    std::optional<Problem> problem = {};
-    std::vector<std::pair<double, PortfolioMember>> bases = {};  ///< the fastest, and how far behind each is, as a logarithm
-    std::vector<Neighbour> neighbours = {};                      ///< in an order that is drawn
+  using Bases = std::vector<std::pair<double, PortfolioMember>>;  ///< the fastest, and how far behind each is, as a logarithm
+  struct Place {
+    Shape shape;
+    std::vector<PortfolioMember> members;
   };
   [[nodiscard]] const PortfolioTable::Row& drawn_row(std::uint64_t draw) const;
-  /// Several threads look at once.
-  [[nodiscard]] Look look_at(const PortfolioTable::Row& row, std::uint64_t draw, const Portfolio& so_far, double session_seconds) const;
-  [[nodiscard]] std::vector<std::pair<double, PortfolioMember>> fastest(const PortfolioTable::Row& row, const Problem& problem) const;
-  [[nodiscard]] PlannedSurvey plan_of(const PortfolioTable::Row& row, const Look& look, std::size_t most);
+  [[nodiscard]] Bases fastest(const PortfolioTable::Row& row, const Problem& problem) const;
+  [[nodiscard]] bool may_be_tried(const PortfolioMember& member, const PortfolioTable::Row& row, const std::string& shape) const;
+  /// In an order that follows from `draw`. Several threads look at once.
+  [[nodiscard]] std::vector<Neighbour> neighbours_at(const PortfolioTable::Row& row, std::uint64_t draw, const Portfolio& so_far,
+                                                     double session_seconds) const;
+  void plan_expected(const Portfolio& so_far, double session_seconds);
+  void plan_drawn(double session_seconds);
+  [[nodiscard]] std::optional<PlannedSurvey> plan_of(const Place& place, std::size_t most, double session_seconds);
 
   const PortfolioTable& table_;
   const PortfolioShapes& shapes_;
   const PortfolioProposals& proposals_;
+  std::deque<Place> places_;  ///< planned
   std::uint64_t draws_ = 0;
   std::map<std::pair<PortfolioMember, std::string>, int> proposed_;  ///< how often, by member and shape
 };

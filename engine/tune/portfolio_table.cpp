@@ -35,26 +35,6 @@ bool was_timed(const Trial& trial) {
   return (trial.outcome == Outcome::kOk || trial.outcome == Outcome::kTooSlow) && trial.measurement.median_us > 0.0;
 }
 
-/// Of two configurations of a kernel, as text: whether the value of one parameter is all that differs.
-bool differ_in_one(const PortfolioMember& a, const PortfolioMember& b) {
-  const auto values = [](std::string_view text) {
-    std::vector<std::string_view> all;
-    for (const auto part : std::views::split(text, ',')) {
-      all.emplace_back(part.begin(), part.end());
-    }
-    return all;
-  };
-  const std::vector<std::string_view> one = values(a.configuration), other = values(b.configuration);
-  if (a.kernel != b.kernel || one.size() != other.size()) {
-    return false;
-  }
-  std::size_t differences = 0;
-  for (std::size_t i = 0; i < one.size(); ++i) {
-    differences += one[i] == other[i] ? 0 : 1;
-  }
-  return differences <= 1;
-}
-
 /// The logarithm of a slowdown as a text keeps it: what is made of measurements is the same before they went through one and after.
 double kept_logarithm(double slowdown) { return level_logarithm(slowdown_level(slowdown)); }
 
@@ -88,6 +68,25 @@ Portfolio head_of(const Portfolio& about) {
 }
 
 }  // namespace
+
+bool differ_in_one(const PortfolioMember& a, const PortfolioMember& b) {
+  const auto values = [](std::string_view text) {
+    std::vector<std::string_view> all;
+    for (const auto part : std::views::split(text, ',')) {
+      all.emplace_back(part.begin(), part.end());
+    }
+    return all;
+  };
+  const std::vector<std::string_view> one = values(a.configuration), other = values(b.configuration);
+  if (a.kernel != b.kernel || one.size() != other.size()) {
+    return false;
+  }
+  std::size_t differences = 0;
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    differences += one[i] == other[i] ? 0 : 1;
+  }
+  return differences <= 1;
+}
 
 std::size_t PortfolioTable::column_of(const PortfolioMember& member) {
   const auto [column, added] = column_of_.emplace(name_of(member), columns_.size());

@@ -25,6 +25,9 @@ struct Work {
 /// What each shape's work takes at the best rates of all, beyond the shortest time of all: microseconds, in the order of the shapes.
 std::vector<double> floors_us(std::span<const Work> works, std::span<const double> best_us);
 
+/// Whether two are of one kernel and differ in one value at most.
+bool differ_in_one(const PortfolioMember& a, const PortfolioMember& b);
+
 class PortfolioTable {
  public:
   static constexpr std::size_t kCompared = 8;  ///< shapes at which something is compared with members, and that are enough for one
