@@ -182,12 +182,11 @@ std::vector<Problem> reduced_problems(const KernelSpec& spec, const Problem& pro
   for (const std::int64_t divisor : {8, 4, 2, 1}) {
     Problem less = problem;
     for (const std::size_t axis : axes) {
-      less.shape[axis].second = within(spec, axis, reduced(problem.shape[axis].second, divisor));
+      less.shape[axis].second = reduced(problem.shape[axis].second, divisor);
     }
     std::vector<Problem> all{less};
     for (const std::size_t axis : axes) {
-      Problem& made = all.emplace_back(less);
-      made.shape[axis].second = within(spec, axis, reduced(problem.shape[axis].second, std::numeric_limits<std::int64_t>::max()));
+      all.emplace_back(less).shape[axis].second = reduced(problem.shape[axis].second, std::numeric_limits<std::int64_t>::max());
     }
     for (Problem& one : all) {
       if (makes_sense(spec, one) && std::ranges::find(distinct, one) == distinct.end() && !(one == problem)) {

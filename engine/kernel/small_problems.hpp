@@ -20,8 +20,8 @@ std::vector<Problem> given_problems(const KernelSpec& spec, const Problem& probl
 /// that is long on it and short on the others. As above.
 std::vector<Problem> regular_problems(const KernelSpec& spec, const Problem& problem, std::int64_t limit_elements);
 /// For what can do no small problem, as a kernel of more tiles than a device has room for: the problem with all extents halved up to three
-/// times, and such with one extent short. What is left of an extent keeps its remainder of 64, and with it what lines are aligned to.
-/// Those with the least to do, by the product of the extents, come first; the problem itself is not among them.
+/// times, and such with one extent short, none below 256 unless it is. What is left of an extent keeps its remainder of 64, and with it
+/// what lines are aligned to. Those with the least to do, by the product of the extents, come first; the problem itself is not among them.
 std::vector<Problem> reduced_problems(const KernelSpec& spec, const Problem& problem);
 
 }  // namespace hone

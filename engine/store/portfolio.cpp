@@ -365,10 +365,14 @@ std::string fault(const Portfolio& portfolio) {
 
 std::size_t slowdown_level(double slowdown) {
   const double logarithm = std::clamp(std::log(slowdown), 0.0, kMostSlowdown), most = static_cast<double>(kLevels.size() - 1);
-  const auto level = static_cast<std::size_t>(std::lround(std::sqrt(logarithm / kMostSlowdown) * most));
-  // Far from the best one or the other tells little, and a text of fewer letters is shorter (docs/results/untuned-h200-2026-11-30-sixth.md).
-  const std::size_t step = level < 16 ? 1 : level < 22 ? 2 : level < 36 ? 4 : 8;
-  return std::min((level + step / 2) / step * step, kLevels.size() - 1);
+  return static_cast<std::size_t>(std::lround(std::sqrt(logarithm / kMostSlowdown) * most));
+}
+
+double coarse_slowdown(double slowdown) {
+  const std::size_t level = slowdown_level(slowdown);
+  // A step ends where the next one begins, so that what is coarse stays what it is.
+  const std::size_t step = level < 16 ? 1 : level < 23 ? 2 : level < 37 ? 4 : 8;
+  return step == 1 ? slowdown : std::exp(level_logarithm(std::min((level + step / 2) / step * step, kLevels.size() - 1)));
 }
 
 double level_logarithm(std::size_t level) {

@@ -93,10 +93,14 @@ struct Portfolio {
   }
 };
 
-/// What the text of a portfolio keeps of a slowdown: the logarithm, in steps that are fine near the best (4e-4) and coarse far from it (a
-/// tenth at a slowdown of half as much again); at most kMostSlowdown. The rule knows no more, so a portfolio and its text choose alike.
+/// What the text of a portfolio keeps of a slowdown: the logarithm, in steps that are fine near the best (4e-4) and coarse far from it; at
+/// most kMostSlowdown. The rule knows no more, so a portfolio and its text choose alike.
 inline constexpr double kMostSlowdown = 1.5;
 std::size_t slowdown_level(double slowdown);
+/// What is made of a measurement that is far from the best, in steps of every second to every eighth level (a tenth at a slowdown of half
+/// as much again): one or the other tells a rule little, and a text of fewer letters is shorter
+/// (docs/results/untuned-h200-2026-11-30-sixth.md). What is coarse stays as it is.
+double coarse_slowdown(double slowdown);
 double level_logarithm(std::size_t level);
 /// And of a launch: the logarithm of its blocks to the base 2 in steps of 1/2, at most 30.5, and its tail in steps of 1/8.
 std::size_t blocks_level(double blocks);

@@ -17,6 +17,7 @@ constexpr std::size_t kConfigurations = 64;           // of which most is expect
 constexpr std::size_t kPlacesEach = 3;                // where most is expected of one; then comparisons go on with what is ahead there
 constexpr std::size_t kKept = 12;                     // of a shape's neighbours
 constexpr double kLeastGain = 0.01, kMostGain = 0.2;  // logarithms: less is noise, and more is seldom true
+constexpr std::size_t kMoreAgain = 10;                // one in so many shapes more, until trees that expected nothing are asked again
 constexpr std::size_t kDrawnShare = 4;                // one in so many of what is tried is drawn: trees know what they were told of
 constexpr std::uint64_t kDraws = 32;                  // of shapes, where nothing is expected of any
 constexpr std::uint64_t kOrder = 2;                   // beside a draw's two shapes, 0 and 1: the order of neighbours
@@ -54,7 +55,7 @@ PortfolioNeighbours::Bases PortfolioNeighbours::fastest(const PortfolioTable::Ro
 bool PortfolioNeighbours::may_be_tried(const PortfolioMember& member, const PortfolioTable::Row& row, const std::string& shape) const {
   const std::optional<std::size_t> column = table_.find_column(member);
   const auto times = proposed_.find({member, shape});
-  return !(column && (row.slowdowns.contains(*column) || table_.is_wrong(*column))) &&
+  return !(column && (row.slowdowns.contains(*column) || table_.is_wrong(*column))) && !given_up_.contains(member) &&
          (times == proposed_.end() || times->second < kMostPlanned);
 }
 
@@ -100,8 +101,7 @@ std::vector<PortfolioNeighbours::Neighbour> PortfolioNeighbours::neighbours_at(c
   return all;
 }
 
-/// What one configuration gains at a shape or two makes no member. So they are looked at over all shapes.
-void PortfolioNeighbours::plan_expected(const Portfolio& so_far, double session_seconds) {
+PortfolioNeighbours::AllExpected PortfolioNeighbours::expected(const Portfolio& so_far, double session_seconds) const {
   const std::vector<PortfolioTable::Row>& rows = table_.rows();
   std::vector<std::size_t> shapes_of(table_.columns().size());
   for (const PortfolioTable::Row& row : rows) {
@@ -120,12 +120,7 @@ void PortfolioNeighbours::plan_expected(const Portfolio& so_far, double session_
     all.resize(std::min(all.size(), kKept));
     at[i] = std::move(all);
   });
-  draws_ += rows.size();
-  struct Expected {
-    double gain = 0.0;
-    std::vector<std::pair<double, std::size_t>> places;  // how far behind it is expected to be, rows
-  };
-  std::map<PortfolioMember, Expected> by_member;
+  AllExpected by_member;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (const Neighbour& one : at[i]) {
       Expected& expected = by_member[one.member];
@@ -133,40 +128,56 @@ void PortfolioNeighbours::plan_expected(const Portfolio& so_far, double session_
       expected.places.emplace_back(one.behind, i);
     }
   }
+  return by_member;
+}
+
+std::vector<const PortfolioMember*> PortfolioNeighbours::most_expected(const AllExpected& all) {
   std::vector<std::pair<double, const PortfolioMember*>> order;
-  for (const auto& [member, expected] : by_member) {
+  for (const auto& [member, expected] : all) {
     order.emplace_back(-expected.gain, &member);
   }
   std::ranges::stable_sort(order, {}, [](const auto& one) { return one.first; });
-  std::map<std::size_t, std::pair<double, Place>> planned;  // by row
   std::vector<const PortfolioMember*> taken;
   for (const auto& [gain, member] : order) {
-    if (taken.size() == kConfigurations) {
-      break;
-    }
     // The neighbours of what is ahead have their turn once that is known.
-    if (std::ranges::any_of(taken, [&](const PortfolioMember* other) { return differ_in_one(*member, *other); })) {
-      continue;
-    }
-    taken.push_back(member);
-    std::vector<std::pair<double, std::size_t>>& places = by_member[*member].places;
-    std::ranges::sort(places);
-    for (std::size_t i = 0; i < std::min(places.size(), kPlacesEach); ++i) {
-      auto& [all, place] = planned[places[i].second];
-      all += gain;
-      place.members.push_back(*member);
+    const auto differs_in_one = [&](const PortfolioMember* other) { return differ_in_one(*member, *other); };
+    if (taken.size() < kConfigurations && std::ranges::none_of(taken, differs_in_one)) {
+      taken.push_back(member);
     }
   }
-  std::vector<std::pair<double, std::size_t>> by_gain;
-  for (const auto& [row, of_row] : planned) {
-    by_gain.emplace_back(of_row.first, row);
+  return taken;
+}
+
+/// What one configuration gains at a shape or two makes no member. So they are looked at over all shapes. The best place of each comes
+/// first: its code is compiled by the time that it is timed at the next.
+void PortfolioNeighbours::plan_expected(const Portfolio& so_far, double session_seconds) {
+  if (table_.rows().size() < asked_again_at_) {
+    return;
   }
-  std::ranges::sort(by_gain);
-  for (const auto& [gain, row] : by_gain) {
-    Place& place = planned[row].second;
-    place.shape = rows[row].shape;
-    places_.push_back(std::move(place));
+  AllExpected all = expected(so_far, session_seconds);
+  draws_ += table_.rows().size();
+  std::map<std::size_t, Place> planned;  // by row
+  std::vector<std::size_t> order;
+  const std::vector<const PortfolioMember*> taken = most_expected(all);
+  for (const PortfolioMember* const member : taken) {
+    std::ranges::sort(all.at(*member).places);
   }
+  for (std::size_t i = 0; i < kPlacesEach; ++i) {
+    for (const PortfolioMember* const member : taken) {
+      const auto& places = all.at(*member).places;
+      if (i < places.size()) {
+        const auto [place, is_new] = planned.try_emplace(places[i].second, Place{table_.rows()[places[i].second].shape, {}});
+        place->second.members.push_back(*member);
+        if (is_new) {
+          order.push_back(place->first);
+        }
+      }
+    }
+  }
+  for (const std::size_t row : order) {
+    places_.push_back(std::move(planned.at(row)));
+  }
+  asked_again_at_ = places_.empty() ? table_.rows().size() * kMoreAgain / (kMoreAgain - 1) : 0;
 }
 
 void PortfolioNeighbours::plan_drawn(double session_seconds) {
@@ -195,11 +206,12 @@ std::optional<PlannedSurvey> PortfolioNeighbours::plan_of(const Place& place, st
       chosen.push_back(one);
     }
   };
-  const std::size_t count = most - 1, drawn = place.members.empty() ? count : count / kDrawnShare;
+  const std::size_t count = most - 1, most_expected = place.members.empty() ? 0 : std::max<std::size_t>(1, count - count / kDrawnShare);
   for (const PortfolioMember& one : place.members) {
-    add(one, count - drawn);
+    add(one, most_expected);
   }
-  const std::size_t all = chosen.size() + drawn;
+  const std::size_t drawn = chosen.empty() ? count : (chosen.size() + kDrawnShare - 2) / (kDrawnShare - 1);
+  const std::size_t all = std::min(count, chosen.size() + drawn);
   for (const Neighbour& one : neighbours_at(*row, draws_++, {}, session_seconds)) {
     add(one.member, all);
   }

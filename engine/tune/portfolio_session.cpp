@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
-#include <future>
 #include <iterator>
 #include <latch>
 #include <list>
@@ -20,7 +19,7 @@
 #include <vector>
 
 #include "engine/kernel/static_fields.hpp"
-#include "engine/tune/compile_missing.hpp"
+#include "engine/tune/compiled_ahead.hpp"
 #include "engine/tune/evaluator.hpp"
 #include "engine/tune/portfolio_checks.hpp"
 #include "engine/tune/portfolio_choices.hpp"
@@ -115,8 +114,7 @@ class PortfolioSession {
     }
     run(lanes_.front());
     others.clear();
-    ends_compiling_.request_stop();
-    compiled_.clear();
+    ahead_.stop();
   }
 
   void run(RangeLane& lane) {
@@ -175,7 +173,7 @@ class PortfolioSession {
         return;
       }
       // What others measure may bring something to do.
-      lane.empty_turns = *done || monitor_.wait_for_another() ? 0 : lane.empty_turns + 1;
+      lane.empty_turns = *done || waits_for_code(lane) || monitor_.wait_for_another() ? 0 : lane.empty_turns + 1;
     }
   }
 
@@ -315,64 +313,47 @@ class PortfolioSession {
   /// What is one parameter from the fastest at measured shapes, once much is known. Its code is compiled meanwhile, where that does not
   /// disturb what is timed.
   Result<bool> try_neighbours(RangeLane& lane) {
-    if (compiles_members_ || budget_.is_small() || !knowledge_.table().has_many_shapes() || lane.failed_neighbours >= kPatience) {
+    if (!tries_neighbours(lane)) {
       return false;
     }
-    while (compiled_.size() < kNeighboursAhead) {
+    while (!ahead_.is_full()) {
       std::optional<PlannedSurvey> next =
           neighbours_.next(knowledge_.portfolio(), std::min(budget_.most_surveyed(), kNeighboursEach), budget_.session_seconds());
       if (!next) {
         break;
       }
-      compile_ahead(*std::move(next));
+      ahead_.add(*std::move(next));
     }
-    const auto found = std::ranges::find_if(compiled_, [this](const Compiling& one) {
-      return !knowledge_.shapes().is_reserved(one.plan.shape) &&
-             (!one.failed.valid() || one.failed.wait_for(std::chrono::seconds(0)) == std::future_status::ready);
-    });
-    if (found == compiled_.end()) {
+    const std::optional<CompiledAhead::Ready> ready = ahead_.take();
+    if (!ready) {
       return false;
     }
-    Compiling one = std::move(*found);
-    compiled_.erase(found);
-    for (const auto& [kernel, configuration] : one.failed.valid() ? one.failed.get() : Failed()) {
-      std::erase(one.plan.first[kernel], configuration);
+    std::ranges::for_each(ready->failed, [this](const PortfolioMember& member) { neighbours_.give_up(member); });
+    std::size_t count = 0;
+    for (const auto& [kernel, configurations] : ready->plan.first) {
+      count += configurations.size();
     }
-    std::erase_if(one.plan.first, [](const auto& of_kernel) { return of_kernel.second.empty(); });
-    if (!one.plan.first.empty()) {
-      HONE_ASSIGN(const bool measured, survey(lane, one.plan.shape, one.plan.first));
-      lane.failed_neighbours += measured ? 0 : 1;
+    // Whoever needs what could not be compiled at all meets the error, too, and says where.
+    bool works = ready->ended.ok();
+    if (works && count > 1 && count <= budget_.most_surveyed()) {
+      HONE_ASSIGN(works, survey(lane, ready->plan.shape, ready->plan.first));
     }
+    lane.failed_neighbours += works ? 0 : 1;
     return true;
   }
 
-  void compile_ahead(PlannedSurvey plan) {
-    Compiling& one = compiled_.emplace_back(Compiling{std::move(plan), {}});
-    const Result<Problem> problem = knowledge_.shapes().problem_at(one.plan.shape);
-    if (!request_.common.device.info.compile_overlaps || request_.common.workers || !problem) {
-      return;
+  [[nodiscard]] bool tries_neighbours(const RangeLane& lane) const {
+    return !compiles_members_ && !budget_.is_small() && knowledge_.table().has_many_shapes() && lane.failed_neighbours < kPatience;
+  }
+
+  /// Whether what is compiled may bring something to do; if so, after a moment.
+  bool waits_for_code(const RangeLane& lane) {
+    static constexpr std::chrono::milliseconds kMoment{20};
+    const bool waits = tries_neighbours(lane) && !ahead_.is_empty();
+    if (waits) {
+      monitor_.work_outside([] { std::this_thread::sleep_for(kMoment); });
     }
-    std::vector<std::pair<const KernelSpec*, std::vector<Configuration>>> wanted;
-    for (const auto& [kernel, configurations] : one.plan.first) {
-      wanted.emplace_back(knowledge_.proposals().kernel_named(kernel), configurations);
-    }
-    one.failed = std::async(std::launch::async, [this, wanted = std::move(wanted), problem = *problem] {
-      Failed failed;
-      for (const auto& [spec, configurations] : wanted) {
-        const Result<Problem> own = problem_for(*spec, problem);
-        const int workers = std::max(1, compile_workers(request_.common) / 2);  // sessions compile, too
-        const Result<MissingCode> missing =
-            own ? compile_missing(request_.common.device, *spec, *own, configurations, store_, workers, ends_compiling_.get_token())
-                : Result<MissingCode>(own.error());
-        for (const Configuration& configuration : missing ? std::vector<Configuration>() : configurations) {
-          failed.emplace_back(spec->name, configuration);  // whoever needs it meets the error again, and says where
-        }
-        for (const Trial& trial : missing ? missing->failed : std::vector<Trial>()) {
-          failed.emplace_back(spec->name, trial.configuration);
-        }
-      }
-      return failed;
-    });
+    return waits;
   }
 
   /// What is promising at a new shape; where nothing of that can be timed, a session, which counts as a survey: it is all that can be had
@@ -505,13 +486,7 @@ class PortfolioSession {
   PortfolioComparisons comparisons_{knowledge_.table(), knowledge_.shapes(), knowledge_.proposals()};
   PortfolioNeighbours neighbours_{knowledge_.table(), knowledge_.shapes(), knowledge_.proposals()};
   static constexpr std::size_t kChoices = 1, kSessions = 2, kComparisons = 3, kNeighbours = 4;  // places among a lane's activities
-  using Failed = std::vector<std::pair<std::string, Configuration>>;                            ///< by kernel
-  struct Compiling {
-    PlannedSurvey plan;
-    std::future<Failed> failed;  ///< none: it is compiled when it is surveyed
-  };
-  std::list<Compiling> compiled_;    ///< neighbours' code, or it is being
-  std::stop_source ends_compiling_;  ///< of neighbours
+  CompiledAhead ahead_{request_, knowledge_.shapes(), knowledge_.proposals(), store_, kNeighboursAhead};
   PortfolioReport report_;
   std::size_t timed_choices_ = 0, explored_ = 0;
   bool compiles_members_ = false;                      ///< ahead of surveys, which wait for it

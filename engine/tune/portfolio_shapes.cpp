@@ -175,7 +175,7 @@ double PortfolioShapes::start_at(double amount) const {
   if (nearest == efforts_.end() || !nearest->start || *nearest->start <= kLongStart * usual) {
     return usual;
   }
-  return *nearest->start * amount / nearest->amount;
+  return std::max(usual, *nearest->start * amount / nearest->amount);
 }
 
 /// Between a session's start and its final round.

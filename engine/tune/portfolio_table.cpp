@@ -36,7 +36,7 @@ bool was_timed(const Trial& trial) {
 }
 
 /// The logarithm of a slowdown as a text keeps it: what is made of measurements is the same before they went through one and after.
-double kept_logarithm(double slowdown) { return level_logarithm(slowdown_level(slowdown)); }
+double kept_logarithm(double slowdown) { return level_logarithm(slowdown_level(coarse_slowdown(slowdown))); }
 
 std::vector<std::size_t> contenders(const std::vector<PortfolioTable::Row>& rows, const std::set<std::size_t>& wrong, std::size_t columns) {
   std::vector<bool> fast(columns);
@@ -423,7 +423,8 @@ void PortfolioTable::fill(Portfolio& portfolio, const std::vector<Row>& all, con
       const auto slowdown = row.slowdowns.find(chosen[member]);
       const auto launch = row.launches.find(chosen[member]);
       if (slowdown != row.slowdowns.end()) {
-        point.cells.push_back({member, slowdown->second, launch == row.launches.end() ? std::nullopt : std::optional(launch->second)});
+        point.cells.push_back(
+            {member, coarse_slowdown(slowdown->second), launch == row.launches.end() ? std::nullopt : std::optional(launch->second)});
       }
     }
     portfolio.points.push_back(std::move(point));

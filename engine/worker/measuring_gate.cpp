@@ -138,12 +138,18 @@ std::optional<bool> MeasuringWorker::check_small(Small& small, const Compiled& c
     return std::nullopt;
   }
   const std::string inputs = small.profile == InputProfile::kUsual ? "" : fmt::format(" with inputs: {}", name(small.profile));
-  const std::string where = small.problem == problem_ ? fmt::format("on the problem{}", inputs)
-                                                      : fmt::format("on the small problem {}{}", text(small.problem.shape), inputs);
+  const std::string where =
+      small.problem == problem_
+          ? fmt::format("on the problem{}", inputs)
+          : fmt::format("on {} {}{}", small.is_large ? "a part of the problem," : "the small problem", text(small.problem.shape), inputs);
   say(fmt::format("{} {}", stage_, where), kSmallProblemSeconds);
   const bool optional = small.bench == nullptr;
   if (optional) {
-    auto bench = Bench::create(*device_, spec_, small.problem, reference_, small.profile, settings_.max_error);
+    const auto create = [&] { return Bench::create(*device_, spec_, small.problem, reference_, small.profile, settings_.max_error); };
+    auto bench = create();
+    if (!bench && forget_large()) {
+      bench = create();
+    }
     if (bench) {
       small.bench = std::move(bench).value();
       watch_reference(*small.bench, small.problem);
@@ -158,12 +164,13 @@ std::optional<bool> MeasuringWorker::check_small(Small& small, const Compiled& c
     }
   }
   auto kernel = load_for(small.problem, compiled, configuration, reply);
-  if (kernel) {
-    const bool right = check(*small.bench, configuration, *kernel, seed_of(small), where + ": ", reply, runs);
-    kernel.reset();
-    if (small.is_large && !has_room_for(small)) {
-      small.bench.reset();
-    }
+  const bool is_loaded = kernel != nullptr;
+  const bool right = is_loaded && check(*small.bench, configuration, *kernel, seed_of(small), where + ": ", reply, runs);
+  kernel.reset();
+  if (small.is_large && !has_room_for(small)) {
+    small.bench.reset();
+  }
+  if (is_loaded) {
     return right;
   }
   if (reply.fatal) {
@@ -176,13 +183,26 @@ std::optional<bool> MeasuringWorker::check_small(Small& small, const Compiled& c
 }
 
 bool MeasuringWorker::has_room_for(const Small& large) const {
-  constexpr double kShareOfMemory = 1.0 / 16;  // there is one for each kind of inputs, and other processes measure beside this one
+  // There is one for each kind of inputs, other processes measure beside this one, and what it counts is without workspaces and the second
+  // place of what is written.
+  constexpr double kShareOfMemory = 1.0 / 32;
   const auto memory = device_->info().properties.find("memory");
   std::size_t bytes = large.bench->bytes();
   for (const Small& other : provoking_) {
     bytes += other.is_large && other.bench != nullptr && &other != &large ? other.bench->bytes() : 0;
   }
   return memory != device_->info().properties.end() && static_cast<double>(bytes) <= kShareOfMemory * static_cast<double>(memory->second);
+}
+
+bool MeasuringWorker::forget_large() {
+  bool is_any_kept = false;
+  for (Small& small : provoking_) {
+    is_any_kept = is_any_kept || (small.is_large && small.bench != nullptr);
+    if (small.is_large) {
+      small.bench.reset();
+    }
+  }
+  return is_any_kept;
 }
 
 bool MeasuringWorker::validate_all(const Compiled& compiled, const Configuration& configuration, const LoadedKernel& kernel,

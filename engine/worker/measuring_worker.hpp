@@ -86,6 +86,8 @@ class MeasuringWorker {
   std::optional<bool> check_small(Small& small, const Compiled& compiled, const Configuration& configuration, Runs runs, TrialReply& reply);
   /// Whether the device has room for its buffers until the next configuration, beside those that are kept.
   [[nodiscard]] bool has_room_for(const Small& large) const;
+  /// Frees what is kept of such; false if nothing is.
+  bool forget_large();
   /// The rest of the gate, for what could win: regular shapes, inputs that provoke.
   bool deepen(const Compiled& compiled, const Configuration& configuration, Runs runs, TrialReply& reply);
   bool provoke(const Provocation& provocation, const Compiled& compiled, const Configuration& configuration, TrialReply& reply);

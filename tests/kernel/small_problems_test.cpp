@@ -63,3 +63,20 @@ TEST_CASE("of a problem that has small extents alone there are no parts") {
   const KernelSpec spec = read_kernel_file(folder.write("add.cu", kSmallProduct)).value();
   CHECK(reduced_problems(spec, make_problem(spec, DType::kF32, {{"m", 100}, {"n", 256}, {"k", 7}}).value()).empty());
 }
+
+TEST_CASE("an extent of 1 stays, also where it may be 0, and what is out of its range is no part") {
+  if (!can_read()) {
+    return;
+  }
+  std::string source = kSmallProduct;
+  source.replace(source.find("long m = 1024, n = 1024, k = 1024;"), 34, "RANGE(0) long m = 1; RANGE(2048) long n = 4096; long k = 64;");
+  const Folder folder;
+  const KernelSpec spec = read_kernel_file(folder.write("add.cu", source)).value();
+  const std::vector<Problem> parts = reduced_problems(spec, make_problem(spec, DType::kF32, {{"m", 1}, {"n", 5000}, {"k", 64}}).value());
+  REQUIRE_FALSE(parts.empty());
+  for (const Problem& part : parts) {
+    CHECK(extent(part, "m") == 1);
+    CHECK(extent(part, "n") >= 2048);
+    CHECK(extent(part, "n") % 64 == 5000 % 64);
+  }
+}

@@ -305,6 +305,7 @@ TEST_CASE("where a session would begin late, as inputs are large, it makes few t
   CHECK(shapes.expected_trials({{"rows", 16384}, {"cols", 1024}}, kSession) == doctest::Approx(45.0));
   CHECK(shapes.expected_trials({{"rows", 24576}, {"cols", 1024}}, kSession) == doctest::Approx(25.0));
   CHECK(shapes.expected_trials({{"rows", 65536}, {"cols", 1024}}, kSession) == 0.0);
+  CHECK(shapes.expected_trials({{"rows", 1024}, {"cols", 1024}}, kSession) == doctest::Approx(80.0));  // not less than elsewhere
 }
 
 TEST_CASE("where no session makes many trials, none is refused for it") {

@@ -158,6 +158,24 @@ TEST_CASE("what was wrong is no member once another is right at the shape, which
   CHECK(chosen(table) == std::vector<std::string>{"a=0"});
 }
 
+TEST_CASE("slowdowns far from the best are kept in few steps, which stay as they are") {
+  std::set<std::size_t> near, far;
+  double last = 0.0;
+  for (double logarithm = 0.0; logarithm < 1.6; logarithm += 1e-3) {
+    const double coarse = coarse_slowdown(std::exp(logarithm));
+    CHECK(std::abs(std::log(coarse) - logarithm) < 0.01 + 0.25 * logarithm);
+    CHECK(coarse >= last);
+    last = coarse;
+    const std::size_t level = slowdown_level(coarse);
+    CHECK(slowdown_level(coarse_slowdown(coarse)) == level);
+    CHECK(slowdown_level(coarse_slowdown(std::exp(level_logarithm(level)))) == level);  // as a text has it
+    (logarithm < 0.09 ? near : far).insert(level);
+  }
+  CHECK(near.size() >= 15);
+  CHECK(far.size() <= 14);
+  CHECK(coarse_slowdown(1.05) == 1.05);
+}
+
 TEST_CASE("later measurements of a shape take the place of earlier ones") {
   PortfolioTable table;
   measure(table, 1, {1.0, 2.0});
@@ -182,7 +200,7 @@ TEST_CASE("a portfolio has a cell for each member and point, empty where nothing
     return static_cast<std::size_t>(std::ranges::find(made.members, configuration, &PortfolioMember::configuration) - made.members.begin());
   };
   CHECK(made.points[1].find(at("a=0")) == nullptr);
-  CHECK(made.points[0].find(at("a=1"))->slowdown == 1.3);
+  CHECK(made.points[0].find(at("a=1"))->slowdown == coarse_slowdown(1.3));
   CHECK(made.rule.reach.size() == 1);
   CHECK(text(table.portfolio(about, 8)) == text(made));
 }

@@ -14,7 +14,9 @@ constexpr bool valid(Problem p, Config c) {
   return p.n >= 200000;
 }
 
-constexpr Launch launch(Problem p, Config c, Device d) { return {.grid = {ceil_div(p.n, 256L)}, .block = {d.compute_capability == 0 ? 1 : 256}}; }
+constexpr Launch launch(Problem p, Config c, Device d) {
+  return {.grid = {ceil_div(p.n, 256L)}, .block = {d.compute_capability == 0 ? 1 : 256}};
+}
 
 constexpr Cost cost(Problem p) { return {.flops = 2.0 * p.n, .bytes = 8.0 * p.n}; }
 
@@ -23,7 +25,8 @@ REFERENCE(p.n) void large_range_reference(long i, const f32* x, double* y, Probl
   y[i] = v < 0.0 ? v - 1.0 : 1.0 + v;
 }
 
-template <Config c> KERNEL void large_range(IN(p.n) const f32* x, OUT(p.n) f32* y, Problem p) {
+template <Config c>
+KERNEL void large_range(IN(p.n) const f32* x, OUT(p.n) f32* y, Problem p) {
   EACH(i, p.n) {
     float v = read(x + i, reads_of(c.trick));
     const float size = v < 0.0f ? -v : v;
