@@ -112,8 +112,8 @@ TEST_CASE("and to nothing that this default is wrong for, which the report says"
   Clamping clamping(true);
   clamping.restrict_to("1|2");
   const TuneReport report = clamping.tune();
-  REQUIRE(report.best);
-  CHECK(report.best->configuration == Clamping::mode(1));
+  CHECK(report.best);
+  CHECK(clamping.outcome_of(1) != Outcome::kWrongResult);  // which of the two is faster is the host's business
   CHECK(says_so(report.notes));
 }
 
