@@ -5,9 +5,9 @@
 namespace hone {
 namespace {
 
-std::vector<std::size_t> add_conditions(const KernelSpec& spec, RepeatedExpressions& expressions) {
+std::vector<std::size_t> add_conditions(const std::vector<Constraint>& constraints, RepeatedExpressions& expressions) {
   std::vector<std::size_t> conditions;
-  for (const Constraint& constraint : spec.constraints) {
+  for (const Constraint& constraint : constraints) {
     conditions.push_back(expressions.add(constraint.condition));
   }
   return conditions;
@@ -21,8 +21,10 @@ Bindings fixed(const Problem& problem, const DeviceInfo& device) {
 
 }  // namespace
 
-Validity::Validity(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device)
-    : expressions_(spec.parameters), conditions_(add_conditions(spec, expressions_)), values_(expressions_, fixed(problem, device)) {}
+Validity::Validity(const KernelSpec& spec, const std::vector<Constraint>& constraints, const Problem& problem, const DeviceInfo& device)
+    : expressions_(spec.parameters),
+      conditions_(add_conditions(constraints, expressions_)),
+      values_(expressions_, fixed(problem, device)) {}
 
 bool Validity::operator()(const Configuration& configuration) {
   values_.choose(configuration);

@@ -15,11 +15,13 @@ namespace hone {
 class Validity {
  public:
   /// The kernel must live as long as this.
-  Validity(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device);
+  Validity(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device) : Validity(spec, spec.constraints, problem, device) {}
+  /// Of other conditions on the kernel's configurations, as its expectations.
+  Validity(const KernelSpec& spec, const std::vector<Constraint>& constraints, const Problem& problem, const DeviceInfo& device);
   Validity(const Validity&) = delete;
   Validity& operator=(const Validity&) = delete;
 
-  /// Whether it meets every constraint. One that cannot be evaluated is not met.
+  /// Whether it meets every one of them. One that cannot be evaluated is not met.
   bool operator()(const Configuration& configuration);
 
  private:

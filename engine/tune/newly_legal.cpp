@@ -26,10 +26,7 @@ std::vector<Configuration> legal_neighbours(const KernelSpec& spec, const Config
 std::vector<Configuration> likely_neighbours(const KernelSpec& spec, const Configuration& configuration, const Problem& problem,
                                              const DeviceInfo& device) {
   std::vector<Configuration> legal = legal_neighbours(spec, configuration, problem, device), likely;
-  KernelSpec expected;
-  expected.parameters = spec.parameters;
-  expected.constraints = spec.expectations;
-  Validity is_likely(expected, problem, device);
+  Validity is_likely(spec, spec.expectations, problem, device);
   std::ranges::copy_if(legal, std::back_inserter(likely), [&](const Configuration& other) { return is_likely(other); });
   return likely.empty() ? legal : likely;
 }
