@@ -27,16 +27,8 @@ std::optional<std::size_t> PortfolioChoices::point_of(std::size_t place, const P
 
 /// Of all that were timed, a member or not.
 std::optional<PortfolioMember> PortfolioChoices::fastest(const PortfolioTable::Row& row, const Problem& problem) const {
-  std::vector<std::pair<double, std::size_t>> timed;  // slowdown, column
-  for (const auto& [column, slowdown] : row.slowdowns) {
-    if (slowdown <= kBeside && !table_.is_wrong(column)) {
-      timed.emplace_back(slowdown, column);
-    }
-  }
-  std::ranges::sort(timed);
-  const auto legal =
-      std::ranges::find_if(timed, [&](const auto& one) { return proposals_.legal(table_.columns()[one.second], problem).has_value(); });
-  return legal == timed.end() ? std::nullopt : std::optional(table_.columns()[legal->second]);
+  const auto first = proposals_.fastest(row, problem, 1);
+  return !first.empty() && first.front().first <= kBeside ? std::optional(first.front().second) : std::nullopt;
 }
 
 PortfolioChoices::Look PortfolioChoices::look_at(std::size_t place, const Portfolio& so_far, const PortfolioRule& rule,

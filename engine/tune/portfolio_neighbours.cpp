@@ -31,23 +31,12 @@ const PortfolioTable::Row& PortfolioNeighbours::drawn_row(std::uint64_t draw) co
   return shapes_.amount_at(drawn(0).shape) < shapes_.amount_at(drawn(1).shape) ? drawn(1) : drawn(0);
 }
 
-PortfolioNeighbours::Bases PortfolioNeighbours::fastest(const PortfolioTable::Row& row, const Problem& problem) const {
-  std::vector<std::pair<double, std::size_t>> timed;  // slowdown, column
-  for (const auto& [column, slowdown] : row.slowdowns) {
-    if (!table_.is_wrong(column)) {
-      timed.emplace_back(slowdown, column);
-    }
-  }
-  std::ranges::sort(timed);
-  Bases bases;
-  for (const auto& [slowdown, column] : timed) {
-    const double behind = slowdown / timed.front().first;
-    if (bases.size() == kBases || behind > kBaseAtMost) {
-      break;
-    }
-    if (proposals_.legal(table_.columns()[column], problem)) {
-      bases.emplace_back(std::log(behind), table_.columns()[column]);
-    }
+PortfolioNeighbours::Bases PortfolioNeighbours::bases_at(const PortfolioTable::Row& row, const Problem& problem) const {
+  Bases bases = proposals_.fastest(row, problem, kBases);
+  const double least = bases.empty() ? 1.0 : bases.front().first;
+  std::erase_if(bases, [least](const auto& one) { return one.first > kBaseAtMost * least; });
+  for (auto& [behind, member] : bases) {
+    behind = std::log(behind / least);
   }
   return bases;
 }
@@ -65,7 +54,7 @@ std::vector<PortfolioNeighbours::Neighbour> PortfolioNeighbours::neighbours_at(c
   if (!problem || shapes_.is_reserved(row.shape) || !shapes_.is_cheap(*problem, session_seconds)) {
     return {};
   }
-  const Bases bases = fastest(row, *problem);
+  const Bases bases = bases_at(row, *problem);
   const std::string shape = text(row.shape);
   std::vector<PortfolioMember> members;
   for (const auto& [behind, base] : bases) {
@@ -195,7 +184,7 @@ void PortfolioNeighbours::plan_drawn(double session_seconds) {
 std::optional<PlannedSurvey> PortfolioNeighbours::plan_of(const Place& place, std::size_t most, double session_seconds) {
   const auto row = std::ranges::find(table_.rows(), place.shape, &PortfolioTable::Row::shape);
   const Result<Problem> problem = shapes_.problem_at(place.shape);
-  const Bases bases = row != table_.rows().end() && problem ? fastest(*row, *problem) : Bases();
+  const Bases bases = row != table_.rows().end() && problem ? bases_at(*row, *problem) : Bases();
   if (bases.empty()) {
     return std::nullopt;
   }

@@ -43,7 +43,7 @@ class PortfolioNeighbours {
     std::vector<PortfolioMember> members;
   };
   [[nodiscard]] const PortfolioTable::Row& drawn_row(std::uint64_t draw) const;
-  [[nodiscard]] Bases fastest(const PortfolioTable::Row& row, const Problem& problem) const;
+  [[nodiscard]] Bases bases_at(const PortfolioTable::Row& row, const Problem& problem) const;
   [[nodiscard]] bool may_be_tried(const PortfolioMember& member, const PortfolioTable::Row& row, const std::string& shape) const;
   /// In an order that follows from `draw`. Several threads look at once.
   [[nodiscard]] std::vector<Neighbour> neighbours_at(const PortfolioTable::Row& row, std::uint64_t draw, const Portfolio& so_far,

@@ -132,6 +132,24 @@ PortfolioProposals::First PortfolioProposals::at(const Shape& shape, const Probl
   return first;
 }
 
+std::vector<std::pair<double, PortfolioMember>> PortfolioProposals::fastest(const PortfolioTable::Row& row, const Problem& problem,
+                                                                            std::size_t most) const {
+  std::vector<std::pair<double, std::size_t>> timed;  // slowdown, column
+  for (const auto& [column, slowdown] : row.slowdowns) {
+    if (!table_.is_wrong(column)) {
+      timed.emplace_back(slowdown, column);
+    }
+  }
+  std::ranges::sort(timed);
+  std::vector<std::pair<double, PortfolioMember>> all;
+  for (auto one = timed.begin(); one != timed.end() && all.size() < most; ++one) {
+    if (legal(table_.columns()[one->second], problem)) {
+      all.emplace_back(one->first, table_.columns()[one->second]);
+    }
+  }
+  return all;
+}
+
 std::vector<PortfolioMember> PortfolioProposals::neighbours(const PortfolioMember& member, const Problem& problem) const {
   return around(member, problem, legal_neighbours);
 }

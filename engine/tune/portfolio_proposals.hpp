@@ -48,6 +48,9 @@ class PortfolioProposals {
   [[nodiscard]] const KernelSpec* kernel_named(const std::string& kernel) const;
   /// The configuration, where it is legal for the problem.
   [[nodiscard]] std::optional<Configuration> legal(const PortfolioMember& member, const Problem& problem) const;
+  /// Of a measured shape the fastest that are not wrong, at most `most`, with their slowdowns.
+  [[nodiscard]] std::vector<std::pair<double, PortfolioMember>> fastest(const PortfolioTable::Row& row, const Problem& problem,
+                                                                        std::size_t most) const;
   /// What is one parameter from a member, legal here and not where the member was measured (newly_legal).
   [[nodiscard]] std::vector<Configuration> could_not_be_tried(const PortfolioMember& member, const Problem& here, const Shape& there) const;
   /// What is one parameter from a member and legal for the problem.
