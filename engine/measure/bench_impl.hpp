@@ -150,7 +150,7 @@ struct Bench::Impl {
   Result<void> round_exact(Slot& slot);
   Result<void> take_given_answers();
   Result<void> check_expected(Slot& slot);
-  Result<void> round_overflow(Slot& slot);
+  Result<bool> round_overflow(Slot& slot);
 
   // answers.cpp: for a reference that takes the configuration
   /// An answer for the current inputs, computed for other configurations.
