@@ -294,13 +294,19 @@ Shape PortfolioShapes::narrowed(const Shape& shape, std::uint64_t place) const {
   return narrow;
 }
 
-/// The next one that a session has time for.
+/// The next one that a session has time for. A range may hold fewer shapes than were measured, and of those that nobody has time for there
+/// may be many among the thousands that were: what counts is how many come after the last that was.
 std::optional<Shape> PortfolioShapes::drawn(double session_seconds, const PortfolioTable& measured) {
-  for (std::uint64_t looked_at = 0; looked_at < kCandidates;) {
+  std::uint64_t in_vain = 0;
+  for (std::uint64_t i = 0; i < kCandidates * kCandidates && in_vain < kCandidates; ++i) {
     Shape shape = next_of_sequence();
+    if (measured.holds(shape)) {
+      in_vain = 0;
+      continue;
+    }
     const bool fresh = is_new(shape, measured) && std::ranges::find(waiting_, shape) == waiting_.end() &&
                        std::ranges::find(for_surveys_, shape) == for_surveys_.end();
-    looked_at += fresh || drawn_ % kCandidates == 0 ? 1 : 0;  // a range may hold fewer shapes than were measured
+    in_vain += fresh ? 1 : 0;
     const Result<Problem> problem = problem_at(shape);
     if (fresh && problem && may_be_legal(*problem) && affordable(*problem, kLaunches, session_seconds)) {
       return shape;

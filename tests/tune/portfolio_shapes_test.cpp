@@ -357,4 +357,20 @@ TEST_CASE("a shape that is too large for a session waits for neither") {
   }
 }
 
+TEST_CASE("shapes that are too large among those that were measured are no end of a range") {
+  RangeOf range("rows=1..65536,cols=1..65536");
+  range.request.most_bytes = 1 << 20;
+  constexpr int kMeasured = 600;
+  PortfolioShapes earlier(range.request);
+  for (int i = 0; i < kMeasured; ++i) {
+    const std::optional<Shape> shape = earlier.next_surveyed(kSession, range.measured);
+    REQUIRE(shape);
+    range.measured.add(*shape, {}, *range.operation.definition, {}, {}, {});
+  }
+  PortfolioShapes shapes(range.request);  // from the beginning of the same sequence
+  const std::optional<Shape> shape = shapes.next_surveyed(kSession, range.measured);
+  REQUIRE(shape);
+  CHECK_FALSE(range.measured.holds(*shape));
+}
+
 }  // namespace hone
