@@ -1,8 +1,11 @@
 #include "engine/tune/portfolio_neighbours.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
 #include <set>
+#include <span>
 
 #include "engine/base/parallel.hpp"
 #include "engine/space/hashing.hpp"
@@ -113,25 +116,38 @@ PortfolioNeighbours::AllExpected PortfolioNeighbours::expected(const Portfolio& 
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (const Neighbour& one : at[i]) {
       Expected& expected = by_member[one.member];
-      expected.gain += std::min(-one.behind, kMostGain);
-      expected.places.emplace_back(one.behind, i);
+      const double share = std::min(-one.behind, kMostGain);
+      const Gain gain{share, share * rows[i].best_us};
+      expected.gain.share += gain.share;
+      expected.gain.us += gain.us;
+      expected.places.emplace_back(gain, i);
     }
   }
   return by_member;
 }
 
-std::vector<const PortfolioMember*> PortfolioNeighbours::most_expected(const AllExpected& all) {
-  std::vector<std::pair<double, const PortfolioMember*>> order;
-  for (const auto& [member, expected] : all) {
-    order.emplace_back(-expected.gain, &member);
+/// By shares alone what is small decides, of which a range has most; applications spend their time at what is large.
+std::vector<PortfolioNeighbours::Taken> PortfolioNeighbours::most_expected(const AllExpected& all) {
+  constexpr std::array kGains{&Gain::share, &Gain::us};
+  std::array<std::vector<const AllExpected::value_type*>, kGains.size()> orders;
+  for (std::size_t by = 0; by < kGains.size(); ++by) {
+    for (const AllExpected::value_type& one : all) {
+      orders.at(by).push_back(&one);
+    }
+    std::ranges::stable_sort(orders.at(by), std::greater(), [&](const auto* one) { return one->second.gain.*kGains.at(by); });
   }
-  std::ranges::stable_sort(order, {}, [](const auto& one) { return one.first; });
-  std::vector<const PortfolioMember*> taken;
-  for (const auto& [gain, member] : order) {
-    // The neighbours of what is ahead have their turn once that is known.
-    const auto differs_in_one = [&](const PortfolioMember* other) { return differ_in_one(*member, *other); };
-    if (taken.size() < kConfigurations && std::ranges::none_of(taken, differs_in_one)) {
-      taken.push_back(member);
+  std::vector<Taken> taken;
+  for (std::size_t i = 0; i < all.size() * kGains.size() && taken.size() < kConfigurations; ++i) {
+    const auto& [member, expected] = *orders.at(i % kGains.size())[i / kGains.size()];
+    // The neighbours of what is ahead have their turn once that is known. (What has been taken differs from itself in none.)
+    if (std::ranges::any_of(taken, [&](const Taken& other) { return member == other.member || differ_in_one(member, other.member); })) {
+      continue;
+    }
+    std::vector<std::pair<Gain, std::size_t>> places = expected.places;
+    std::ranges::stable_sort(places, std::greater(), [&](const auto& place) { return place.first.*kGains.at(i % kGains.size()); });
+    Taken& one = taken.emplace_back(Taken{member, {}});
+    for (const auto& [gain, row] : std::span(places).first(std::min(places.size(), kPlacesEach))) {
+      one.rows.push_back(row);
     }
   }
   return taken;
@@ -143,20 +159,15 @@ void PortfolioNeighbours::plan_expected(const Portfolio& so_far, double session_
   if (table_.rows().size() < asked_again_at_) {
     return;
   }
-  AllExpected all = expected(so_far, session_seconds);
+  const std::vector<Taken> taken = most_expected(expected(so_far, session_seconds));
   draws_ += table_.rows().size();
   std::map<std::size_t, Place> planned;  // by row
   std::vector<std::size_t> order;
-  const std::vector<const PortfolioMember*> taken = most_expected(all);
-  for (const PortfolioMember* const member : taken) {
-    std::ranges::sort(all.at(*member).places);
-  }
   for (std::size_t i = 0; i < kPlacesEach; ++i) {
-    for (const PortfolioMember* const member : taken) {
-      const auto& places = all.at(*member).places;
-      if (i < places.size()) {
-        const auto [place, is_new] = planned.try_emplace(places[i].second, Place{table_.rows()[places[i].second].shape, {}});
-        place->second.members.push_back(*member);
+    for (const Taken& one : taken) {
+      if (i < one.rows.size()) {
+        const auto [place, is_new] = planned.try_emplace(one.rows[i], Place{table_.rows()[one.rows[i]].shape, {}});
+        place->second.members.push_back(one.member);
         if (is_new) {
           order.push_back(place->first);
         }

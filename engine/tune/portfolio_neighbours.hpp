@@ -24,10 +24,11 @@ class PortfolioNeighbours {
 
   /// At a measured shape where a survey costs little: the fastest that is known there, and at most `most` - 1 likely configurations that
   /// are one parameter from it or from one of the next, and were not timed there. Where `so_far` has trees, these are the configurations of
-  /// which they expect most over all such shapes, among those that were timed at fewer than three shapes, each at the three where they
-  /// expect most of it; and one in four, but at least one, is drawn. Where there are no trees, or nothing is left that they expect anything
-  /// of, all are, at shapes that are drawn, larger ones more often. What was proposed twice at a shape and not timed is not there again.
-  /// Nothing if none of a few such shapes has any. `session_seconds`: as in PortfolioShapes.
+  /// which they expect most over all such shapes, half of them as shares of what launches take there and half as time, among those that
+  /// were timed at fewer than three shapes, each at the three where they expect most of it; and one in four, but at least one, is drawn.
+  /// Where there are no trees, or nothing is left that they expect anything of, all are, at shapes that are drawn, larger ones more often.
+  /// What was proposed twice at a shape and not timed is not there again. Nothing if none of a few such shapes has any. `session_seconds`:
+  /// as in PortfolioShapes.
   [[nodiscard]] std::optional<PlannedSurvey> next(const Portfolio& so_far, std::size_t most, double session_seconds);
   /// It does not compile: it is not proposed again.
   void give_up(const PortfolioMember& member) { given_up_.insert(member); }
@@ -48,15 +49,23 @@ class PortfolioNeighbours {
   /// In an order that follows from `draw`. Several threads look at once.
   [[nodiscard]] std::vector<Neighbour> neighbours_at(const PortfolioTable::Row& row, std::uint64_t draw, const Portfolio& so_far,
                                                      double session_seconds) const;
+  struct Gain {
+    double share = 0.0;  ///< a logarithm
+    double us = 0.0;
+  };
   struct Expected {
-    double gain = 0.0;                                   ///< over all shapes, a sum of logarithms
-    std::vector<std::pair<double, std::size_t>> places;  ///< how far behind it is expected to be, rows
+    Gain gain;                                         ///< over all shapes
+    std::vector<std::pair<Gain, std::size_t>> places;  ///< rows
   };
   using AllExpected = std::map<PortfolioMember, Expected>;
+  struct Taken {
+    PortfolioMember member;
+    std::vector<std::size_t> rows;  ///< where most is expected of it, the best one first
+  };
   /// What trees expect something of.
   [[nodiscard]] AllExpected expected(const Portfolio& so_far, double session_seconds) const;
-  /// The members of which most is expected, no two of which differ in one parameter.
-  static std::vector<const PortfolioMember*> most_expected(const AllExpected& all);
+  /// The members of which most is expected, by one gain and by the other in turn; no two differ in one parameter.
+  static std::vector<Taken> most_expected(const AllExpected& all);
   void plan_expected(const Portfolio& so_far, double session_seconds);
   void plan_drawn(double session_seconds);
   [[nodiscard]] std::optional<PlannedSurvey> plan_of(const Place& place, std::size_t most, double session_seconds);

@@ -116,6 +116,30 @@ TEST_CASE("what trees expect most of is tried first, at the few shapes where the
   CHECK(others >= 4);
 }
 
+TEST_CASE("what saves most time is tried where it does, beside what saves the largest share") {
+  Neighbouring tried;
+  tried.measure(768, 1, 10000.0);
+  constexpr std::size_t kN = 0, kWide = 2, kBlock = 3;
+  const auto ahead = [](std::size_t feature, std::size_t border, bool is_above, double by) {  // of those above the one, and of n the other
+    BoostedTrees::Tree tree{.questions = {}, .step = by};
+    tree.questions.fill({kN, border});
+    tree.questions.front() = {feature, 0};
+    tree.leaves.at(is_above ? tree.leaves.size() - 1 : 1) = -1;
+    return tree;
+  };
+  Portfolio so_far;
+  so_far.trees = PortfolioTrees{{"n", "copy:", "copy.wide", "copy.block"},
+                                {{{6.5F, 9.55F}, {}, {3.0F}, {48.0F}},  // of the logarithm of n: 64 and 63 are below both, 768 above
+                                 0.0,
+                                 {ahead(kBlock, 1, false, 0.2), ahead(kWide, 1, true, 0.1), ahead(kWide, 0, false, 0.15)}}};
+  const auto share = tried.neighbours.next(so_far, 2, kOfSession), time = tried.neighbours.next(so_far, 2, kOfSession);
+  REQUIRE(share);
+  REQUIRE(time);
+  CHECK(share->first.at("copy").back() == Configuration{{Value(1), Value(64)}});
+  CHECK(time->first.at("copy").back() == Configuration{{Value(4), Value(32)}});
+  CHECK(time->shape.front().second == 768);
+}
+
 TEST_CASE("beside one of which something is expected one is drawn, and what does not compile is not there again") {
   Neighbouring tried;
   Portfolio so_far;
