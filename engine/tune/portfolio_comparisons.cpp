@@ -6,6 +6,7 @@
 
 #include "engine/base/parallel.hpp"
 #include "engine/kernel/configuration_text.hpp"
+#include "engine/store/portfolio_trees.hpp"
 
 namespace hone {
 namespace {
@@ -157,22 +158,50 @@ void PortfolioComparisons::add_winners(const Portfolio& so_far, const PortfolioR
       continue;
     }
     winner.points = so_far.points.size();
+    std::vector<const PortfolioTable::Row*> near;
     for (const std::size_t point : rule.around(row.shape)) {
       const Shape& shape = so_far.points[point].shape;
-      const auto near = row_of.find(shape);
+      const auto known = row_of.find(shape);
       const Result<Problem> problem = shapes_.problem_at(shape);
-      if (near == row_of.end() || near->second == &row || !problem || !shapes_.is_cheap(*problem, session_seconds)) {
-        continue;
+      if (known != row_of.end() && known->second != &row && problem && shapes_.is_cheap(*problem, session_seconds)) {
+        near.push_back(known->second);
       }
-      std::optional<Pair> pair = pair_of_winner(fastest->first, *near->second);
-      if (pair && winner.around.insert(text(shape)).second && !near->second->slowdowns.contains(fastest->first)) {
-        pairs_at(shape).push_back(*std::move(pair));
+    }
+    put_expected_first(near, fastest->first, so_far);
+    for (const PortfolioTable::Row* const there : near) {
+      std::optional<Pair> pair = pair_of_winner(fastest->first, *there);
+      if (pair && winner.around.insert(text(there->shape)).second && !there->slowdowns.contains(fastest->first)) {
+        pairs_at(there->shape).push_back(*std::move(pair));
       }
       if (winner.around.size() == kShapesEach) {
         break;
       }
     }
   }
+}
+
+/// What fills the last round of blocks wins here and there, and is far behind at the shapes nearest to those: it would be given up. As a
+/// member it is chosen where it is expected to be ahead.
+void PortfolioComparisons::put_expected_first(std::vector<const PortfolioTable::Row*>& rows, std::size_t winner,
+                                              const Portfolio& so_far) const {
+  if (!so_far.trees) {
+    return;
+  }
+  std::vector<std::pair<double, const PortfolioTable::Row*>> order(rows.size());
+  parallel_for(0, rows.size(), [&](std::size_t i) {
+    order[i] = {0.0, rows[i]};
+    const auto best = best_of(members_, *rows[i]);
+    const Result<Problem> problem = shapes_.problem_at(rows[i]->shape);
+    if (!best || !problem) {
+      return;
+    }
+    const std::vector<PortfolioMember> both{table_.columns()[winner], table_.columns()[best->first]};
+    const TreeMembers asked(*so_far.trees, both, {true, true});
+    const std::vector<std::optional<double>> expected = asked.expect(rows[i]->shape, proposals_.launches(both, *problem));
+    order[i].first = expected.front() && expected.back() ? *expected.front() - *expected.back() : 0.0;
+  });
+  std::ranges::stable_sort(order, {}, [](const auto& one) { return one.first; });
+  std::ranges::transform(order, rows.begin(), [](const auto& one) { return one.second; });
 }
 
 /// One failure, or one shape where it is far behind, does not outweigh all others.

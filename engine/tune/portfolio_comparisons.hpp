@@ -23,9 +23,9 @@ class PortfolioComparisons {
   /// For each member: where it is nearly the fastest and a survey costs little, what is one parameter from it (newly_legal). What was
   /// planned for one stays as long as it is a member: a plan of all takes seconds. `session_seconds`: as in PortfolioShapes.
   void plan(const std::vector<PortfolioMember>& members, double session_seconds);
-  /// Each configuration that won at a shape where the members are clearly behind: at the shapes around that one, beside the best member of
-  /// each. Once, or again when more shapes are known, as long as those around it are too few. They come before what is planned for members.
-  /// `rule`: of `so_far`.
+  /// Each configuration that won at a shape where the members are clearly behind: at the shapes around that one where trees, if `so_far`
+  /// has any, expect most of it beside the best member, and beside that member. Once, or again when more shapes are known, as long as those
+  /// around it are too few. They come before what is planned for members. `rule`: of `so_far`.
   void add_winners(const Portfolio& so_far, const PortfolioRule& rule, double session_seconds);
 
   /// The planned shape at which most winners can be compared, then most others; at most `most` configurations, those first that were
@@ -63,6 +63,8 @@ class PortfolioComparisons {
   [[nodiscard]] std::vector<Pair> pairs_of_member(const PortfolioMember& member, const Shape& won_at, const Shape& here,
                                                   double slowdown) const;
   [[nodiscard]] std::optional<Pair> pair_of_winner(std::size_t winner, const PortfolioTable::Row& here) const;
+  /// In the order they have, where nothing is expected.
+  void put_expected_first(std::vector<const PortfolioTable::Row*>& rows, std::size_t winner, const Portfolio& so_far) const;
   /// Of these columns, the best at a row and its slowdown; nothing where none was measured.
   [[nodiscard]] static std::optional<std::pair<std::size_t, double>> best_of(const std::vector<std::size_t>& columns,
                                                                              const PortfolioTable::Row& row);

@@ -4,7 +4,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <vector>
 
 #include "engine/kernel/configuration_text.hpp"
 #include "tests/tune/copy_kernel.hpp"
@@ -128,11 +130,12 @@ TEST_CASE("where a member is far from the fastest nothing is compared with it") 
 /// Nothing is planned for members: what is compared is what won.
 class ComparedWinners : public Compared {
  public:
-  void add(std::size_t most = 1) {
+  void add(std::size_t most = 1, const std::optional<PortfolioTrees>& trees = std::nullopt) {
     Portfolio about;
     about.range = request.range;
     about.rule.reach = {RuleSettings::kUsualReach};
-    const Portfolio so_far = table.portfolio_as_set(about, most);
+    Portfolio so_far = table.portfolio_as_set(about, most);
+    so_far.trees = trees;
     comparisons.add_winners(so_far, PortfolioRule(so_far), kSeconds);
   }
 };
@@ -216,6 +219,23 @@ TEST_CASE("a winner for which few shapes are known is compared again when more a
   CHECK(compared.count_all({{1, 1.0}, {4, 0.9}}) == 3);  // 64, 128 and 192
   compared.add();
   CHECK(compared.count_all({{1, 1.0}, {4, 0.9}}) == 8);  // all others: it is ahead
+}
+
+TEST_CASE("a winner is timed first where trees expect most of it, and at the nearest shapes where they expect nothing") {
+  ComparedWinners compared;
+  compared.measure(128, 4, 9.0);
+  BoostedTrees::Tree ahead{.questions = {}, .step = 0.1};  // of wide=4 where n, as a logarithm, is above 9: from 576 on
+  ahead.questions.fill({2, 0});
+  ahead.questions.front() = {0, 0};
+  ahead.leaves.back() = -1;
+  compared.add(1, PortfolioTrees{{"n", "copy:", "copy.wide", "copy.block"}, {{{9.0F}, {}, {3.0F}, {}}, 0.0, {ahead}}});
+  std::vector<std::int64_t> at;
+  while (const auto n = compared.next({{1, 1.0}, {4, 1.0}})) {
+    at.push_back(*n);
+  }
+  REQUIRE(at.size() == 8);
+  CHECK(std::set(at.begin(), at.begin() + 4) == std::set<std::int64_t>{576, 640, 704, 768});
+  CHECK(std::set(at.begin() + 4, at.begin() + 6) == std::set<std::int64_t>{64, 192});
 }
 
 TEST_CASE("one shape where a winner is far behind does not outweigh all others") {
