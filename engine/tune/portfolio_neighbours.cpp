@@ -9,7 +9,6 @@
 
 #include "engine/base/parallel.hpp"
 #include "engine/space/hashing.hpp"
-#include "engine/store/portfolio_trees.hpp"
 
 namespace hone {
 namespace {
@@ -19,6 +18,7 @@ constexpr double kBaseAtMost = 1.1;                   // times the fastest
 constexpr std::size_t kConfigurations = 64;           // of which most is expected, until that is asked again
 constexpr std::size_t kPlacesEach = 3;                // where most is expected of one; then comparisons go on with what is ahead there
 constexpr std::size_t kKept = 12;                     // of a shape's neighbours
+constexpr std::size_t kMostOthers = 2048;             // shapes that nobody measured, and no more than are measured
 constexpr double kLeastGain = 0.01, kMostGain = 0.2;  // logarithms: less is noise, and more is seldom true
 constexpr std::size_t kMoreAgain = 10;                // one in so many shapes more, until trees that expected nothing are asked again
 constexpr std::size_t kDrawnShare = 4;                // one in so many of what is tried is drawn: trees know what they were told of
@@ -34,31 +34,60 @@ const PortfolioTable::Row& PortfolioNeighbours::drawn_row(std::uint64_t draw) co
   return shapes_.amount_at(drawn(0).shape) < shapes_.amount_at(drawn(1).shape) ? drawn(1) : drawn(0);
 }
 
-PortfolioNeighbours::Bases PortfolioNeighbours::bases_at(const PortfolioTable::Row& row, const Problem& problem) const {
-  Bases bases = proposals_.fastest(row, problem, kBases);
-  const double least = bases.empty() ? 1.0 : bases.front().first;
-  std::erase_if(bases, [least](const auto& one) { return one.first > kBaseAtMost * least; });
-  for (auto& [behind, member] : bases) {
+std::optional<PortfolioNeighbours::Spot> PortfolioNeighbours::spot_at(const PortfolioTable::Row& row, double session_seconds) const {
+  const Result<Problem> problem = shapes_.problem_at(row.shape);
+  if (!problem || shapes_.is_reserved(row.shape) || !shapes_.is_cheap(*problem, session_seconds)) {
+    return std::nullopt;
+  }
+  Spot spot{row.shape, *problem, row.best_us, &row, proposals_.fastest(row, *problem, kBases)};
+  const double least = spot.bases.empty() ? 1.0 : spot.bases.front().first;
+  std::erase_if(spot.bases, [least](const auto& one) { return one.first > kBaseAtMost * least; });
+  for (auto& [behind, member] : spot.bases) {
     behind = std::log(behind / least);
   }
-  return bases;
+  return spot;
 }
 
-bool PortfolioNeighbours::may_be_tried(const PortfolioMember& member, const PortfolioTable::Row& row, const std::string& shape) const {
+std::optional<PortfolioNeighbours::Spot> PortfolioNeighbours::spot_at(const Shape& shape, const Portfolio& so_far,
+                                                                      const TreeMembers& members) const {
+  const Result<Problem> problem = shapes_.problem_at(shape);
+  if (!problem) {
+    return std::nullopt;
+  }
+  const std::vector<std::optional<double>> expected = members.expect(shape, proposals_.launches(so_far.members, *problem));
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (expected[i]) {
+      order.emplace_back(*expected[i], i);
+    }
+  }
+  std::ranges::sort(order);
+  Spot spot{shape, *problem, shapes_.least_us(*problem), nullptr, {}};
+  double least = 0.0;
+  for (const auto& [behind, i] : order) {
+    if (spot.bases.size() == kBases || (!spot.bases.empty() && behind > least + std::log(kBaseAtMost))) {
+      break;
+    }
+    if (proposals_.legal(so_far.members[i], *problem)) {
+      least = spot.bases.empty() ? behind : least;
+      spot.bases.emplace_back(behind - least, so_far.members[i]);
+    }
+  }
+  return spot;
+}
+
+bool PortfolioNeighbours::may_be_tried(const PortfolioMember& member, const Spot& spot, const std::string& shape) const {
   const std::optional<std::size_t> column = table_.find_column(member);
+  const bool is_timed = column && spot.row != nullptr && spot.row->slowdowns.contains(*column);
   const auto times = proposed_.find({member, shape});
-  return !(column && (row.slowdowns.contains(*column) || table_.is_wrong(*column))) && !given_up_.contains(member) &&
+  return !is_timed && !(column && table_.is_wrong(*column)) && !given_up_.contains(member) &&
          (times == proposed_.end() || times->second < kMostPlanned);
 }
 
-std::vector<PortfolioNeighbours::Neighbour> PortfolioNeighbours::neighbours_at(const PortfolioTable::Row& row, std::uint64_t draw,
-                                                                               const Portfolio& so_far, double session_seconds) const {
-  const Result<Problem> problem = shapes_.problem_at(row.shape);
-  if (!problem || shapes_.is_reserved(row.shape) || !shapes_.is_cheap(*problem, session_seconds)) {
-    return {};
-  }
-  const Bases bases = bases_at(row, *problem);
-  const std::string shape = text(row.shape);
+std::vector<PortfolioNeighbours::Neighbour> PortfolioNeighbours::neighbours_at(const Spot& spot, std::uint64_t draw,
+                                                                               const Portfolio& so_far) const {
+  const Bases& bases = spot.bases;
+  const std::string shape = text(spot.shape);
   std::vector<PortfolioMember> members;
   for (const auto& [behind, base] : bases) {
     members.push_back(base);
@@ -66,8 +95,8 @@ std::vector<PortfolioNeighbours::Neighbour> PortfolioNeighbours::neighbours_at(c
   std::vector<std::size_t> base_of;  // of each that follows
   std::set<PortfolioMember> known(members.begin(), members.end());
   for (std::size_t base = 0; base < bases.size(); ++base) {
-    for (PortfolioMember& one : proposals_.likely_neighbours(bases[base].second, *problem)) {
-      if (may_be_tried(one, row, shape) && known.insert(one).second) {
+    for (PortfolioMember& one : proposals_.likely_neighbours(bases[base].second, spot.problem)) {
+      if (may_be_tried(one, spot, shape) && known.insert(one).second) {
         members.push_back(std::move(one));
         base_of.push_back(base);
       }
@@ -76,7 +105,7 @@ std::vector<PortfolioNeighbours::Neighbour> PortfolioNeighbours::neighbours_at(c
   std::vector<std::optional<double>> expected(members.size());
   if (so_far.trees && !base_of.empty()) {
     const TreeMembers asked(*so_far.trees, members, std::vector<bool>(members.size(), true));
-    expected = asked.expect(row.shape, proposals_.launches(members, *problem));
+    expected = asked.expect(spot.shape, proposals_.launches(members, spot.problem));
   }
   std::vector<std::pair<std::uint64_t, Neighbour>> order;
   for (std::size_t i = 0; i < base_of.size(); ++i) {
@@ -93,17 +122,28 @@ std::vector<PortfolioNeighbours::Neighbour> PortfolioNeighbours::neighbours_at(c
   return all;
 }
 
-PortfolioNeighbours::AllExpected PortfolioNeighbours::expected(const Portfolio& so_far, double session_seconds) const {
+std::vector<std::optional<PortfolioNeighbours::Spot>> PortfolioNeighbours::spots(const Portfolio& so_far, double session_seconds) const {
   const std::vector<PortfolioTable::Row>& rows = table_.rows();
+  const std::vector<Shape> others = shapes_.others(drawn_aside_, std::min(rows.size(), kMostOthers), session_seconds, table_);
+  const TreeMembers members(*so_far.trees, so_far.members, std::vector<bool>(so_far.members.size(), true));
+  std::vector<std::optional<Spot>> all(rows.size() + others.size());
+  parallel_for(0, all.size(), [&](std::size_t i) {
+    all[i] = i < rows.size() ? spot_at(rows[i], session_seconds) : spot_at(others[i - rows.size()], so_far, members);
+  });
+  return all;
+}
+
+PortfolioNeighbours::AllExpected PortfolioNeighbours::expected(const std::vector<std::optional<Spot>>& spots,
+                                                               const Portfolio& so_far) const {
   std::vector<std::size_t> shapes_of(table_.columns().size());
-  for (const PortfolioTable::Row& row : rows) {
+  for (const PortfolioTable::Row& row : table_.rows()) {
     for (const auto& [column, slowdown] : row.slowdowns) {
       ++shapes_of[column];
     }
   }
-  std::vector<std::vector<Neighbour>> at(rows.size());
-  parallel_for(0, rows.size(), [&](std::size_t i) {
-    std::vector<Neighbour> all = neighbours_at(rows[i], draws_ + i, so_far, session_seconds);
+  std::vector<std::vector<Neighbour>> at(spots.size());
+  parallel_for(0, spots.size(), [&](std::size_t i) {
+    std::vector<Neighbour> all = spots[i] ? neighbours_at(*spots[i], draws_ + i, so_far) : std::vector<Neighbour>();
     std::erase_if(all, [&](const Neighbour& one) {
       const std::optional<std::size_t> column = table_.find_column(one.member);
       return one.behind > -kLeastGain || (column && shapes_of[*column] >= kPlacesEach);
@@ -113,11 +153,11 @@ PortfolioNeighbours::AllExpected PortfolioNeighbours::expected(const Portfolio& 
     at[i] = std::move(all);
   });
   AllExpected by_member;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
+  for (std::size_t i = 0; i < spots.size(); ++i) {
     for (const Neighbour& one : at[i]) {
       Expected& expected = by_member[one.member];
       const double share = std::min(-one.behind, kMostGain);
-      const Gain gain{share, share * rows[i].best_us};
+      const Gain gain{share, share * spots[i]->us};
       expected.gain.share += gain.share;
       expected.gain.us += gain.us;
       expected.places.emplace_back(gain, i);
@@ -146,8 +186,8 @@ std::vector<PortfolioNeighbours::Taken> PortfolioNeighbours::most_expected(const
     std::vector<std::pair<Gain, std::size_t>> places = expected.places;
     std::ranges::stable_sort(places, std::greater(), [&](const auto& place) { return place.first.*kGains.at(i % kGains.size()); });
     Taken& one = taken.emplace_back(Taken{member, {}});
-    for (const auto& [gain, row] : std::span(places).first(std::min(places.size(), kPlacesEach))) {
-      one.rows.push_back(row);
+    for (const auto& [gain, spot] : std::span(places).first(std::min(places.size(), kPlacesEach))) {
+      one.spots.push_back(spot);
     }
   }
   return taken;
@@ -159,14 +199,16 @@ void PortfolioNeighbours::plan_expected(const Portfolio& so_far, double session_
   if (table_.rows().size() < asked_again_at_) {
     return;
   }
-  const std::vector<Taken> taken = most_expected(expected(so_far, session_seconds));
-  draws_ += table_.rows().size();
-  std::map<std::size_t, Place> planned;  // by row
+  const std::vector<std::optional<Spot>> all = spots(so_far, session_seconds);
+  const std::vector<Taken> taken = most_expected(expected(all, so_far));
+  draws_ += all.size();
+  drawn_aside_ += kMostOthers;
+  std::map<std::size_t, Place> planned;  // by spot
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < kPlacesEach; ++i) {
     for (const Taken& one : taken) {
-      if (i < one.rows.size()) {
-        const auto [place, is_new] = planned.try_emplace(one.rows[i], Place{table_.rows()[one.rows[i]].shape, {}});
+      if (i < one.spots.size()) {
+        const auto [place, is_new] = planned.try_emplace(one.spots[i], Place{all[one.spots[i]]->shape, {}});
         place->second.members.push_back(one.member);
         if (is_new) {
           order.push_back(place->first);
@@ -174,8 +216,8 @@ void PortfolioNeighbours::plan_expected(const Portfolio& so_far, double session_
       }
     }
   }
-  for (const std::size_t row : order) {
-    places_.push_back(std::move(planned.at(row)));
+  for (const std::size_t spot : order) {
+    places_.push_back(std::move(planned.at(spot)));
   }
   asked_again_at_ = places_.empty() ? table_.rows().size() * kMoreAgain / (kMoreAgain - 1) : 0;
 }
@@ -184,7 +226,8 @@ void PortfolioNeighbours::plan_drawn(double session_seconds) {
   std::set<std::string> drawn;
   for (std::uint64_t i = 0; i < kDraws; ++i) {
     const PortfolioTable::Row& row = drawn_row(draws_ + i);
-    if (drawn.insert(text(row.shape)).second && !neighbours_at(row, draws_ + i, {}, session_seconds).empty()) {
+    const std::optional<Spot> spot = spot_at(row, session_seconds);
+    if (spot && drawn.insert(text(row.shape)).second && !neighbours_at(*spot, draws_ + i, {}).empty()) {
       places_.push_back({row.shape, {}});
     }
   }
@@ -192,27 +235,39 @@ void PortfolioNeighbours::plan_drawn(double session_seconds) {
 }
 
 /// Nothing where all of it was timed meanwhile.
-std::optional<PlannedSurvey> PortfolioNeighbours::plan_of(const Place& place, std::size_t most, double session_seconds) {
+std::optional<PlannedSurvey> PortfolioNeighbours::plan_of(const Place& place, const Portfolio& so_far, std::size_t most,
+                                                          double session_seconds) {
   const auto row = std::ranges::find(table_.rows(), place.shape, &PortfolioTable::Row::shape);
-  const Result<Problem> problem = shapes_.problem_at(place.shape);
-  const Bases bases = row != table_.rows().end() && problem ? bases_at(*row, *problem) : Bases();
-  if (bases.empty()) {
+  const bool is_measured = row != table_.rows().end();
+  std::optional<Spot> spot;
+  if (is_measured) {
+    spot = spot_at(*row, session_seconds);
+  } else if (so_far.trees) {
+    spot = spot_at(place.shape, so_far, {*so_far.trees, so_far.members, std::vector<bool>(so_far.members.size(), true)});
+  }
+  if (!spot || spot->bases.empty()) {
     return std::nullopt;
+  }
+  std::vector<PortfolioMember> beside;
+  for (const auto& [behind, base] : std::span(spot->bases).first(is_measured ? 1 : std::min(spot->bases.size(), most - 1))) {
+    beside.push_back(base);
   }
   const std::string shape = text(place.shape);
   std::vector<PortfolioMember> chosen;
   const auto add = [&](const PortfolioMember& one, std::size_t count) {
-    if (chosen.size() < count && may_be_tried(one, *row, shape) && std::ranges::find(chosen, one) == chosen.end()) {
+    if (chosen.size() < count && may_be_tried(one, *spot, shape) && std::ranges::find(chosen, one) == chosen.end() &&
+        std::ranges::find(beside, one) == beside.end()) {
       chosen.push_back(one);
     }
   };
-  const std::size_t count = most - 1, most_expected = place.members.empty() ? 0 : std::max<std::size_t>(1, count - count / kDrawnShare);
+  const std::size_t count = most - beside.size(),
+                    most_expected = place.members.empty() ? 0 : std::max<std::size_t>(1, count - count / kDrawnShare);
   for (const PortfolioMember& one : place.members) {
     add(one, most_expected);
   }
   const std::size_t drawn = chosen.empty() ? count : (chosen.size() + kDrawnShare - 2) / (kDrawnShare - 1);
   const std::size_t all = std::min(count, chosen.size() + drawn);
-  for (const Neighbour& one : neighbours_at(*row, draws_++, {}, session_seconds)) {
+  for (const Neighbour& one : neighbours_at(*spot, draws_++, {})) {
     add(one.member, all);
   }
   if (chosen.empty()) {
@@ -222,9 +277,9 @@ std::optional<PlannedSurvey> PortfolioNeighbours::plan_of(const Place& place, st
     ++proposed_[{one, shape}];
   }
   PlannedSurvey plan{place.shape, {}};
-  chosen.insert(chosen.begin(), bases.front().second);
+  chosen.insert(chosen.begin(), beside.begin(), beside.end());
   for (const PortfolioMember& one : chosen) {
-    if (const std::optional<Configuration> configuration = proposals_.legal(one, *problem)) {
+    if (const std::optional<Configuration> configuration = proposals_.legal(one, spot->problem)) {
       plan.first[one.kernel].push_back(*configuration);
     }
   }
@@ -244,7 +299,7 @@ std::optional<PlannedSurvey> PortfolioNeighbours::next(const Portfolio& so_far, 
   while (!places_.empty()) {
     const Place place = std::move(places_.front());
     places_.pop_front();
-    std::optional<PlannedSurvey> plan = shapes_.is_reserved(place.shape) ? std::nullopt : plan_of(place, most, session_seconds);
+    std::optional<PlannedSurvey> plan = shapes_.is_reserved(place.shape) ? std::nullopt : plan_of(place, so_far, most, session_seconds);
     if (plan) {
       return plan;
     }

@@ -26,6 +26,7 @@ constexpr double kSurveyFlops = 3e11;                         // and where the r
 constexpr double kFirstBytes = 64 << 20, kFirstFlops = 1e10;  // the most of a shape before anything was measured
 constexpr double kRangeMemoryShare = 0.1;                     // of the device's memory, for a shape's arguments
 constexpr std::uint64_t kOthers = 1 << 20;  // of the sequence of shapes, where those begin that are used for no shape alone
+constexpr std::uint64_t kAside = 1 << 22;   // and where those begin that are not next
 constexpr std::uint64_t kLargeShare = 3;    // one in so many is drawn from the range's large end
 constexpr std::uint64_t kNarrowShare = 4;   // one in so many is small in one extent, and large and round in the others,
 constexpr std::uint64_t kLargestOf = 4;     // which are the largest of so many draws
@@ -246,16 +247,16 @@ bool PortfolioShapes::may_be_legal(const Problem& problem) const {
 /// narrow. Queries and keys drawn apart are hardly ever as many, where models read a text: every fifth of the rest has such extents alike.
 /// And one past a number that every tile divides, where a tile more is nearly empty, is one in hundreds, while applications append one
 /// token, class or bias: of every seventh shape some extents are.
-Shape PortfolioShapes::next_of_sequence() {
-  const std::uint64_t index = drawn_++;
-  Shape shape = shape_of_sequence(index);
+Shape PortfolioShapes::shape_of_sequence(std::uint64_t index) const {
+  Shape shape = unmoved(index);
   if ((index + 1) % kPastShare == 0) {
     move_past(shape, request_.range, index);
   }
   return shape;
 }
 
-Shape PortfolioShapes::shape_of_sequence(std::uint64_t index) const {
+/// Before extents are moved one past what is round.
+Shape PortfolioShapes::unmoved(std::uint64_t index) const {
   const std::uint64_t number = index + 1;
   Shape shape = draw(request_.range, index);
   if (number % kNarrowShare == 0 && spans_of(request_.range) > 1) {
@@ -299,7 +300,7 @@ Shape PortfolioShapes::narrowed(const Shape& shape, std::uint64_t place) const {
 std::optional<Shape> PortfolioShapes::drawn(double session_seconds, const PortfolioTable& measured) {
   std::uint64_t in_vain = 0;
   for (std::uint64_t i = 0; i < kCandidates * kCandidates && in_vain < kCandidates; ++i) {
-    Shape shape = next_of_sequence();
+    Shape shape = shape_of_sequence(drawn_++);
     if (measured.holds(shape)) {
       in_vain = 0;
       continue;
@@ -313,6 +314,25 @@ std::optional<Shape> PortfolioShapes::drawn(double session_seconds, const Portfo
     }
   }
   return std::nullopt;
+}
+
+std::vector<Shape> PortfolioShapes::others(std::uint64_t from, std::size_t count, double session_seconds,
+                                           const PortfolioTable& measured) const {
+  std::vector<Shape> all;
+  std::set<std::string> drawn;
+  for (std::uint64_t index = kAside + from; index < kAside + from + count; ++index) {
+    Shape shape = shape_of_sequence(index);
+    const Result<Problem> problem = problem_at(shape);
+    if (problem && is_new(shape, measured) && is_cheap(*problem, session_seconds) && may_be_legal(*problem) &&
+        drawn.insert(text(shape)).second) {
+      all.push_back(std::move(shape));
+    }
+  }
+  return all;
+}
+
+double PortfolioShapes::least_us(const Problem& problem) const {
+  return rate_ == 0.0 ? 0.0 : amount_of(work_of(*request_.operation->definition, problem)) / rate_;
 }
 
 std::optional<Shape> PortfolioShapes::next_surveyed(double session_seconds, const PortfolioTable& measured) {

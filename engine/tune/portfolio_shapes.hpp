@@ -35,6 +35,12 @@ class PortfolioShapes {
   /// needs it most. The others stay next.
   [[nodiscard]] std::optional<Shape> next_explored(double session_seconds, const PortfolioTable& measured,
                                                    const std::function<double(const Shape&)>& need);
+  /// Of `count` shapes that are drawn alike and are not next, from the place `from` on, those that are new and where a survey is worth its
+  /// while: what is expected of them says where one is.
+  [[nodiscard]] std::vector<Shape> others(std::uint64_t from, std::size_t count, double session_seconds,
+                                          const PortfolioTable& measured) const;
+  /// What a launch would take at the best rate that was measured; 0 before anything was.
+  [[nodiscard]] double least_us(const Problem& problem) const;
   /// Whether a kernel has no constraint that does not hold there whatever the configuration: as for queries without keys.
   [[nodiscard]] bool may_be_legal(const Problem& problem) const;
   /// Whether a survey there is worth its while.
@@ -67,8 +73,8 @@ class PortfolioShapes {
   [[nodiscard]] double seconds_for_trials(const Problem& problem, double session_seconds) const;
   [[nodiscard]] bool is_worth_a_session(const Problem& problem, double session_seconds) const;
   [[nodiscard]] bool is_new(const Shape& shape, const PortfolioTable& measured) const;
-  [[nodiscard]] Shape next_of_sequence();
   [[nodiscard]] Shape shape_of_sequence(std::uint64_t index) const;
+  [[nodiscard]] Shape unmoved(std::uint64_t index) const;
   [[nodiscard]] Shape narrowed(const Shape& shape, std::uint64_t place) const;
   [[nodiscard]] std::optional<Shape> drawn(double session_seconds, const PortfolioTable& measured);
 

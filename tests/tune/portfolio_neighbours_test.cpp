@@ -140,6 +140,29 @@ TEST_CASE("what saves most time is tried where it does, beside what saves the la
   CHECK(time->shape.front().second == 768);
 }
 
+TEST_CASE("where nobody measured, what is expected to be ahead of all members is timed beside the best of them") {
+  Neighbouring tried;
+  constexpr std::size_t kN = 0, kWide = 2;
+  BoostedTrees::Tree ahead{.questions = {}, .step = 0.1};  // of wide=4, where n, as a logarithm, is above 11; nothing is measured there
+  ahead.questions.fill({kWide, 0});
+  ahead.questions.front() = {kN, 0};
+  ahead.leaves.back() = -1;
+  Portfolio so_far;
+  so_far.members = {{"copy", text_of(1, 32)}};
+  so_far.trees = PortfolioTrees{{"n", "copy:", "copy.wide", "copy.block"}, {{{11.0F}, {}, {3.0F}, {}}, 0.0, {ahead}}};
+  std::set<std::int64_t> at;
+  for (int i = 0; i < 3; ++i) {
+    const auto next = tried.neighbours.next(so_far, 2, kOfSession);
+    REQUIRE(next);
+    const std::int64_t n = next->shape.front().second;
+    CHECK(n > 2048);
+    CHECK_FALSE(tried.table.holds(next->shape));
+    CHECK(next->first.at("copy") == std::vector<Configuration>{{{Value(1), Value(32)}}, {{Value(4), Value(32)}}});
+    at.insert(n);
+  }
+  CHECK(at.size() == 3);
+}
+
 TEST_CASE("beside one of which something is expected one is drawn, and what does not compile is not there again") {
   Neighbouring tried;
   Portfolio so_far;

@@ -373,4 +373,22 @@ TEST_CASE("shapes that are too large among those that were measured are no end o
   CHECK_FALSE(range.measured.holds(*shape));
 }
 
+TEST_CASE("others than the next are drawn, alike, of which none is measured or too large, and those of another place are others") {
+  RangeOf range("rows=1..4096,cols=1..65536");
+  range.request.most_bytes = 1 << 20;
+  PortfolioShapes shapes(range.request);
+  constexpr std::size_t kCount = 200;
+  const std::vector<Shape> all = shapes.others(0, kCount, kSession, range.measured);
+  REQUIRE(all.size() > kCount / 4);
+  CHECK(all.size() < kCount);
+  CHECK(all == shapes.others(0, kCount, kSession, range.measured));
+  range.measured.add(all.front(), {}, *range.operation.definition, {}, {}, {});
+  shapes.refuse(all.back());
+  const std::vector<Shape> left = shapes.others(0, kCount, kSession, range.measured);
+  CHECK(left == std::vector<Shape>(all.begin() + 1, all.end() - 1));
+  const std::vector<Shape> later = shapes.others(kCount, kCount, kSession, range.measured);
+  const auto is_again = [&](const Shape& one) { return std::ranges::find(all, one) != all.end(); };
+  CHECK(static_cast<std::size_t>(std::ranges::count_if(later, is_again)) * 4 < later.size());  // two small ones may be alike by chance
+}
+
 }  // namespace hone
