@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What portfolios predict for shapes that nobody tuned, beside what tuning reaches there and what exists, in one process on one GPU.
 
-    python3 bench/portfolios.py --hone build/bin/hone --out OUT --shapes 24 --seed $(git log -n 1 --format=%H -- kernels_src/portfolios)
+    python3 bench/portfolios.py --hone build/bin/hone --out OUT --shapes 24 --seed $(git log -n 1 --format=%H -- 'kernels_src/portfolios/*.json')
     python3 bench/portfolios.py --hone build/bin/hone --out OUT --only softmax:f32 matmul:bf16:layout=2 --store S.db --seed 1
 
 Of each operation with a portfolio, shapes are drawn by the seed: log-uniform in its range, about half of the extents no multiples of 8,
