@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "engine/base/parallel.hpp"
 #include "engine/measure/element.hpp"
 #include "hone/random.h"
 
@@ -97,6 +98,7 @@ double mixed(std::uint64_t seed, std::size_t i, std::size_t count, double tiny) 
 }
 
 constexpr std::size_t kFewNumbers = 5;
+constexpr std::size_t kPiece = 1 << 16;  // elements that one thread draws at a time
 
 /// Which of a few numbers an element is.
 std::size_t place_of_few(std::uint64_t seed, std::size_t i, std::size_t numbers) { return random_bits(seed ^ 0x666577, i) % numbers; }
@@ -178,12 +180,15 @@ std::vector<std::byte> draw(InputProfile profile, DType dtype, std::size_t count
   const std::size_t width = size_of(dtype);
   const std::vector<double> numbers = profile == InputProfile::kFew ? few_numbers(dtype, scalars) : std::vector<double>();
   std::vector<std::byte> drawn(count * width);
-  for (std::size_t i = 0; i < count; ++i) {
-    const double element = !numbers.empty()    ? numbers[place_of_few(seed, i, numbers.size())]
-                           : is_integer(dtype) ? integer_element(profile, dtype, i, count, seed)
-                                               : real_element(profile, dtype, i, count, seed);
-    encode(dtype, element, drawn.data() + i * width);
-  }
+  // A part of a large problem has millions: a device would wait for one thread.
+  parallel_for(0, (count + kPiece - 1) / kPiece, [&](std::size_t piece) {
+    for (std::size_t i = piece * kPiece; i < std::min(count, (piece + 1) * kPiece); ++i) {
+      const double element = !numbers.empty()    ? numbers[place_of_few(seed, i, numbers.size())]
+                             : is_integer(dtype) ? integer_element(profile, dtype, i, count, seed)
+                                                 : real_element(profile, dtype, i, count, seed);
+      encode(dtype, element, drawn.data() + i * width);
+    }
+  });
   return drawn;
 }
 

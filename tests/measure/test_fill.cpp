@@ -6,6 +6,7 @@
 
 #include "engine/measure/element.hpp"
 #include "engine/measure/fill.hpp"
+#include "engine/measure/input_profile.hpp"
 
 using namespace hone;
 
@@ -54,6 +55,21 @@ TEST_CASE("elements lie in their range whatever provokes, and reach both its end
   }
   const std::vector<double> values = drawn(fill, DType::kI32, 500);
   CHECK(std::set<double>(values.begin(), values.end()).size() == 7);
+}
+
+TEST_CASE("of many elements, which several threads draw, the first are those of fewer") {
+  constexpr std::size_t kMany = 200'000, kFewer = 131'075;
+  for (const InputProfile profile : {InputProfile::kLarge, InputProfile::kFew, InputProfile::kNegative}) {
+    const std::vector<std::byte> many = measure::draw(profile, DType::kF32, kMany, 7),
+                                 fewer = measure::draw(profile, DType::kF32, kFewer, 7);
+    REQUIRE(many.size() == kMany * sizeof(float));
+    CHECK(std::equal(fewer.begin(), fewer.end(), many.begin()));
+    std::set<double> last;  // they are drawn, too
+    for (std::size_t i = kMany - 1000; i < kMany; ++i) {
+      last.insert(measure::decode(DType::kF32, many.data() + i * sizeof(float)));
+    }
+    CHECK(last.size() > 3);
+  }
 }
 
 TEST_CASE("a real number that rounds up to the end of its range stays below it") {
