@@ -99,9 +99,9 @@ void set_floors(hone::Portfolio& portfolio) {
     works.push_back(hone::work_of(definition, hone::make_problem(definition, *dtypes, point.shape).value()));
     best.push_back(point.best_us);
   }
-  const std::vector<double> floors = hone::floors_us(works, best);
-  for (std::size_t i = 0; i < floors.size(); ++i) {
-    portfolio.points[i].floor_us = hone::kept_us(floors[i]);
+  const hone::Floor floor(works, best);
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    portfolio.points[i].floor_us = hone::kept_us(floor.us(works[i]));
   }
 }
 

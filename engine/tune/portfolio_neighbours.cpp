@@ -62,7 +62,7 @@ std::optional<PortfolioNeighbours::Spot> PortfolioNeighbours::spot_at(const Shap
     }
   }
   std::ranges::sort(order);
-  Spot spot{shape, *problem, shapes_.least_us(*problem), nullptr, {}};
+  Spot spot{shape, *problem, table_.floor_us(shapes_.work_at(*problem)), nullptr, {}};
   double least = 0.0;
   for (const auto& [behind, i] : order) {
     if (spot.bases.size() == kBases || (!spot.bases.empty() && behind > least + std::log(kBaseAtMost))) {

@@ -123,14 +123,14 @@ Result<Problem> PortfolioShapes::problem_at(const Shape& shape) const {
 
 void PortfolioShapes::note_time(const Shape& shape, double best_us) {
   if (const Result<Problem> problem = problem_at(shape)) {
-    rate_ = std::max(rate_, amount_of(work_of(*request_.operation->definition, *problem)) / best_us);
+    rate_ = std::max(rate_, amount_of(work_at(*problem)) / best_us);
   }
 }
 
 void PortfolioShapes::note_session(const Shape& shape, std::optional<double> start, double seconds, std::int64_t trials) {
   const Result<Problem> problem = problem_at(shape);
   if (problem && trials > 0 && seconds > 0.0) {
-    efforts_.push_back({amount_of(work_of(*request_.operation->definition, *problem)), seconds / static_cast<double>(trials), start});
+    efforts_.push_back({amount_of(work_at(*problem)), seconds / static_cast<double>(trials), start});
   }
 }
 
@@ -152,12 +152,12 @@ double PortfolioShapes::start() const {
 
 double PortfolioShapes::amount_at(const Shape& shape) const {
   const Result<Problem> problem = problem_at(shape);
-  return problem ? amount_of(work_of(*request_.operation->definition, *problem)) : 0.0;
+  return problem ? amount_of(work_at(*problem)) : 0.0;
 }
 
 /// A trial is expected to take what it did in the session whose work was nearest, where that was long, in proportion to the work.
 double PortfolioShapes::seconds_of_trial(const Problem& problem) const {
-  const double amount = amount_of(work_of(*request_.operation->definition, problem));
+  const double amount = amount_of(work_at(problem));
   const auto distance = [amount](const Effort& effort) { return std::abs(std::log(effort.amount / amount)); };
   const Effort& nearest = *std::ranges::min_element(efforts_, {}, distance);
   return nearest.seconds > kLongTrial * shortest_trial() ? nearest.seconds * amount / nearest.amount : nearest.seconds;
@@ -181,7 +181,7 @@ double PortfolioShapes::start_at(double amount) const {
 
 /// Between a session's start and its final round.
 double PortfolioShapes::seconds_for_trials(const Problem& problem, double session_seconds) const {
-  return std::max(0.0, kSearchShare * session_seconds - start_at(amount_of(work_of(*request_.operation->definition, problem))));
+  return std::max(0.0, kSearchShare * session_seconds - start_at(amount_of(work_at(problem))));
 }
 
 std::optional<double> PortfolioShapes::expected_trials(const Shape& shape, double session_seconds) const {
@@ -219,12 +219,12 @@ bool PortfolioShapes::affordable(const Problem& problem, double launches, double
   if (bytes > room) {
     return false;
   }
-  const Work work = work_of(spec, problem);
+  const Work work = work_at(problem);
   return rate_ == 0.0 ? bytes <= kFirstBytes && work.flops <= kFirstFlops : amount_of(work) / rate_ * launches <= session_seconds * 1e6;
 }
 
 bool PortfolioShapes::is_cheap(const Problem& problem, double session_seconds) const {
-  return affordable(problem, kSurveyLaunches, session_seconds) && work_of(*request_.operation->definition, problem).flops <= kSurveyFlops;
+  return affordable(problem, kSurveyLaunches, session_seconds) && work_at(problem).flops <= kSurveyFlops;
 }
 
 bool PortfolioShapes::is_new(const Shape& shape, const PortfolioTable& measured) const {
@@ -329,10 +329,6 @@ std::vector<Shape> PortfolioShapes::others(std::uint64_t from, std::size_t count
     }
   }
   return all;
-}
-
-double PortfolioShapes::least_us(const Problem& problem) const {
-  return rate_ == 0.0 ? 0.0 : amount_of(work_of(*request_.operation->definition, problem)) / rate_;
 }
 
 std::optional<Shape> PortfolioShapes::next_surveyed(double session_seconds, const PortfolioTable& measured) {

@@ -25,6 +25,8 @@ class PortfolioShapes {
   explicit PortfolioShapes(const PortfolioRequest& request) : request_(request) {}
 
   [[nodiscard]] Result<Problem> problem_at(const Shape& shape) const;
+  /// What a call does there.
+  [[nodiscard]] Work work_at(const Problem& problem) const { return work_of(*request_.operation->definition, problem); }
   /// Of the work there: amount_of(). 0 where there is no problem.
   [[nodiscard]] double amount_at(const Shape& shape) const;
   /// The next shape of a sequence that fills the range evenly, its large end, shapes with one small extent, such whose extents are alike
@@ -39,8 +41,6 @@ class PortfolioShapes {
   /// while: what is expected of them says where one is.
   [[nodiscard]] std::vector<Shape> others(std::uint64_t from, std::size_t count, double session_seconds,
                                           const PortfolioTable& measured) const;
-  /// What a launch would take at the best rate that was measured; 0 before anything was.
-  [[nodiscard]] double least_us(const Problem& problem) const;
   /// Whether a kernel has no constraint that does not hold there whatever the configuration: as for queries without keys.
   [[nodiscard]] bool may_be_legal(const Problem& problem) const;
   /// Whether a survey there is worth its while.

@@ -213,26 +213,23 @@ void PortfolioTable::sort() {
   works_ = std::move(works);
 }
 
-std::vector<double> floors_us(std::span<const Work> works, std::span<const double> best_us) {
-  Work rates;  // in a microsecond
-  double least = std::numeric_limits<double>::infinity();
+Floor::Floor(std::span<const Work> works, std::span<const double> best_us) {
   for (std::size_t i = 0; i < works.size(); ++i) {
-    least = std::min(least, best_us[i]);
-    rates = {std::max(rates.bytes, works[i].bytes / best_us[i]), std::max(rates.flops, works[i].flops / best_us[i])};
+    least_us_ = i == 0 ? best_us[i] : std::min(least_us_, best_us[i]);
+    rates_ = {std::max(rates_.bytes, works[i].bytes / best_us[i]), std::max(rates_.flops, works[i].flops / best_us[i])};
   }
-  std::vector<double> floors;
-  for (const Work& work : works) {
-    floors.push_back(least + (rates.bytes > 0.0 ? work.bytes / rates.bytes : 0.0) + (rates.flops > 0.0 ? work.flops / rates.flops : 0.0));
-  }
-  return floors;
+}
+
+double Floor::us(const Work& work) const {
+  return least_us_ + (rates_.bytes > 0.0 ? work.bytes / rates_.bytes : 0.0) + (rates_.flops > 0.0 ? work.flops / rates_.flops : 0.0);
 }
 
 void PortfolioTable::set_floors() {
   std::vector<double> best;
   std::ranges::transform(rows_, std::back_inserter(best), &Row::best_us);
-  const std::vector<double> floors = floors_us(works_, best);
+  floor_ = {works_, best};
   for (std::size_t i = 0; i < rows_.size(); ++i) {
-    rows_[i].floor_us = floors[i];
+    rows_[i].floor_us = floor_.us(works_[i]);
   }
 }
 

@@ -22,8 +22,17 @@ struct Work {
   double bytes = 0.0, flops = 0.0;
 };
 
-/// What each shape's work takes at the best rates of all, beyond the shortest time of all: microseconds, in the order of the shapes.
-std::vector<double> floors_us(std::span<const Work> works, std::span<const double> best_us);
+/// What work takes at the best rates of all shapes, beyond the shortest time of all.
+class Floor {
+ public:
+  /// `best_us`: in the order of the shapes' works.
+  Floor(std::span<const Work> works, std::span<const double> best_us);
+  [[nodiscard]] double us(const Work& work) const;
+
+ private:
+  double least_us_ = 0.0;
+  Work rates_;  ///< in a microsecond; 0 where nothing was measured
+};
 
 /// Whether two are of one kernel and differ in one value at most.
 bool differ_in_one(const PortfolioMember& a, const PortfolioMember& b);
@@ -83,6 +92,8 @@ class PortfolioTable {
   }
   /// From now on nothing else is chosen.
   void choose_checked_only() { is_checked_only_ = true; }
+  /// As Row::floor_us, of any work.
+  [[nodiscard]] double floor_us(const Work& work) const { return floor_.us(work); }
   [[nodiscard]] bool holds(const Shape& shape) const { return places_.contains(text(shape)); }
   /// Brings the rows into the order of their shapes, so that what is made of them does not depend on which was measured first.
   void sort();
@@ -153,6 +164,7 @@ class PortfolioTable {
   std::map<std::string, Results> results_;        ///< by the text of a shape
   std::vector<Row> rows_;
   std::vector<Work> works_;  ///< of each row
+  Floor floor_{{}, {}};
   std::set<std::size_t> checked_;
   bool is_checked_only_ = false;
   std::set<std::size_t> wrong_;  ///< columns that did something wrong at some shape: no members, however fast they are elsewhere
