@@ -68,9 +68,11 @@ std::optional<PortfolioNeighbours::Spot> PortfolioNeighbours::spot_at(const Shap
     if (spot.bases.size() == kBases || (!spot.bases.empty() && behind > least + std::log(kBaseAtMost))) {
       break;
     }
-    if (proposals_.legal(so_far.members[i], *problem)) {
+    const PortfolioMember& member = so_far.members[i];  // what was found of it since is not in the portfolio yet
+    const std::optional<std::size_t> column = table_.find_column(member);
+    if (!given_up_.contains(member) && !(column && table_.is_wrong(*column)) && proposals_.legal(member, *problem)) {
       least = spot.bases.empty() ? behind : least;
-      spot.bases.emplace_back(behind - least, so_far.members[i]);
+      spot.bases.emplace_back(behind - least, member);
     }
   }
   return spot;
@@ -248,9 +250,16 @@ std::optional<PlannedSurvey> PortfolioNeighbours::plan_of(const Place& place, co
   if (!spot || spot->bases.empty()) {
     return std::nullopt;
   }
+  // Where nothing is known, the default, too: a portfolio shall not choose what is slower.
   std::vector<PortfolioMember> beside;
-  for (const auto& [behind, base] : std::span(spot->bases).first(is_measured ? 1 : std::min(spot->bases.size(), most - 1))) {
-    beside.push_back(base);
+  for (const auto& [behind, base] : spot->bases) {
+    if (beside.size() < (is_measured ? 1 : most - 1)) {
+      beside.push_back(base);
+    }
+  }
+  const std::optional<PortfolioMember> standard = is_measured ? std::nullopt : proposals_.standard(spot->problem);
+  if (standard && beside.size() < most - 1 && std::ranges::find(beside, *standard) == beside.end()) {
+    beside.push_back(*standard);
   }
   const std::string shape = text(place.shape);
   std::vector<PortfolioMember> chosen;
@@ -264,6 +273,9 @@ std::optional<PlannedSurvey> PortfolioNeighbours::plan_of(const Place& place, co
                     most_expected = place.members.empty() ? 0 : std::max<std::size_t>(1, count - count / kDrawnShare);
   for (const PortfolioMember& one : place.members) {
     add(one, most_expected);
+  }
+  if (chosen.empty() && !is_measured) {
+    return std::nullopt;  // it was for those alone
   }
   const std::size_t drawn = chosen.empty() ? count : (chosen.size() + kDrawnShare - 2) / (kDrawnShare - 1);
   const std::size_t all = std::min(count, chosen.size() + drawn);

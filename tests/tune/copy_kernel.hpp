@@ -1,10 +1,14 @@
 #pragma once
 // A kernel of which some shapes forbid what others allow.
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/kernel/kernel_spec.hpp"
+#include "engine/store/portfolio_trees.hpp"
 #include "engine/tune/portfolio_proposals.hpp"
 
 namespace hone::test {
@@ -28,6 +32,33 @@ inline KernelSpec copy_kernel() {
   pass.shared_bytes = Expression::constant(0);
   pass.cooperative = Expression::constant(false);
   return spec;
+}
+
+/// What trees expect of wide=4 or of block=64, beside the others: so far ahead, a logarithm, where n is above a number, or not above it.
+struct CopyAhead {
+  enum class Of { kWide, kBlock };
+  Of of = Of::kWide;
+  double by = 0.0;
+  double n = 0.0;
+  bool is_above = true;
+};
+inline PortfolioTrees copy_trees(const std::vector<CopyAhead>& all) {
+  enum Column : std::size_t { kN, kKernel, kWide, kBlock };
+  PortfolioTrees made{{"n", "copy:", "copy.wide", "copy.block"}, {{{}, {}, {3.0F}, {48.0F}}, 0.0, {}}};
+  std::vector<float>& borders = made.trees.borders[kN];
+  for (const CopyAhead& one : all) {
+    borders.push_back(static_cast<float>(std::log2(one.n + 0.5)));  // trees are asked of the logarithm
+  }
+  std::ranges::sort(borders);
+  for (const CopyAhead& one : all) {
+    const auto border = std::ranges::find(borders, static_cast<float>(std::log2(one.n + 0.5)));
+    BoostedTrees::Tree tree{.questions = {}, .step = one.by};
+    tree.questions.fill({kN, static_cast<std::size_t>(border - borders.begin())});
+    tree.questions.front() = {one.of == CopyAhead::Of::kWide ? kWide : kBlock, 0};
+    tree.leaves.at(one.is_above ? tree.leaves.size() - 1 : 1) = -1;  // all questions, or the first alone
+    made.trees.trees.push_back(tree);
+  }
+  return made;
 }
 
 /// A range of it, of which wide=1 was measured: at 63, where the others are illegal, and at multiples of 64 up to 768. Nothing was of

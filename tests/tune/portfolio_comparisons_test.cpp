@@ -224,11 +224,7 @@ TEST_CASE("a winner for which few shapes are known is compared again when more a
 TEST_CASE("a winner is timed first where trees expect most of it, and at the nearest shapes where they expect nothing") {
   ComparedWinners compared;
   compared.measure(128, 4, 9.0);
-  BoostedTrees::Tree ahead{.questions = {}, .step = 0.1};  // of wide=4 where n, as a logarithm, is above 9: from 576 on
-  ahead.questions.fill({2, 0});
-  ahead.questions.front() = {0, 0};
-  ahead.leaves.back() = -1;
-  compared.add(1, PortfolioTrees{{"n", "copy:", "copy.wide", "copy.block"}, {{{9.0F}, {}, {3.0F}, {}}, 0.0, {ahead}}});
+  compared.add(1, test::copy_trees({{.by = 0.1, .n = 512}}));
   std::vector<std::int64_t> at;
   while (const auto n = compared.next({{1, 1.0}, {4, 1.0}})) {
     at.push_back(*n);

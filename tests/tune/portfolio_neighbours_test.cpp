@@ -1,4 +1,4 @@
-// What is one parameter from the fastest at measured shapes.
+// What is one parameter from the fastest at measured shapes, and from what is expected to be at others.
 #include "engine/tune/portfolio_neighbours.hpp"
 
 #include <doctest/doctest.h>
@@ -90,11 +90,7 @@ TEST_CASE("what trees expect most of is tried first, at the few shapes where the
   tried.measure(64, 4, 10.5);
   tried.measure(128, 4, 10.5);
   Portfolio so_far;
-  const std::size_t wide = 2;
-  BoostedTrees::Tree ahead{.questions = {}, .step = 0.1};
-  ahead.questions.fill({wide, 0});
-  ahead.leaves.back() = -2;  // above all borders: wide=4
-  so_far.trees = PortfolioTrees{{"n", "copy:", "copy.wide", "copy.block"}, {{{}, {}, {3.0F}, {}}, 0.0, {ahead}}};
+  so_far.trees = test::copy_trees({{.by = 0.2}});
   std::set<std::int64_t> at;
   for (int i = 0; i < 3; ++i) {
     const auto next = tried.neighbours.next(so_far, 2, kOfSession);
@@ -119,19 +115,10 @@ TEST_CASE("what trees expect most of is tried first, at the few shapes where the
 TEST_CASE("what saves most time is tried where it does, beside what saves the largest share") {
   Neighbouring tried;
   tried.measure(768, 1, 10000.0);
-  constexpr std::size_t kN = 0, kWide = 2, kBlock = 3;
-  const auto ahead = [](std::size_t feature, std::size_t border, bool is_above, double by) {  // of those above the one, and of n the other
-    BoostedTrees::Tree tree{.questions = {}, .step = by};
-    tree.questions.fill({kN, border});
-    tree.questions.front() = {feature, 0};
-    tree.leaves.at(is_above ? tree.leaves.size() - 1 : 1) = -1;
-    return tree;
-  };
   Portfolio so_far;
-  so_far.trees = PortfolioTrees{{"n", "copy:", "copy.wide", "copy.block"},
-                                {{{6.5F, 9.55F}, {}, {3.0F}, {48.0F}},  // of the logarithm of n: 64 and 63 are below both, 768 above
-                                 0.0,
-                                 {ahead(kBlock, 1, false, 0.2), ahead(kWide, 1, true, 0.1), ahead(kWide, 0, false, 0.15)}}};
+  so_far.trees = test::copy_trees({{.of = test::CopyAhead::Of::kBlock, .by = 0.2, .n = 704, .is_above = false},
+                                   {.by = 0.1, .n = 704},
+                                   {.by = 0.15, .n = 64, .is_above = false}});
   const auto share = tried.neighbours.next(so_far, 2, kOfSession), time = tried.neighbours.next(so_far, 2, kOfSession);
   REQUIRE(share);
   REQUIRE(time);
@@ -142,14 +129,9 @@ TEST_CASE("what saves most time is tried where it does, beside what saves the la
 
 TEST_CASE("where nobody measured, what is expected to be ahead of all members is timed beside the best of them") {
   Neighbouring tried;
-  constexpr std::size_t kN = 0, kWide = 2;
-  BoostedTrees::Tree ahead{.questions = {}, .step = 0.1};  // of wide=4, where n, as a logarithm, is above 11; nothing is measured there
-  ahead.questions.fill({kWide, 0});
-  ahead.questions.front() = {kN, 0};
-  ahead.leaves.back() = -1;
   Portfolio so_far;
   so_far.members = {{"copy", text_of(1, 32)}};
-  so_far.trees = PortfolioTrees{{"n", "copy:", "copy.wide", "copy.block"}, {{{11.0F}, {}, {3.0F}, {}}, 0.0, {ahead}}};
+  so_far.trees = test::copy_trees({{.by = 0.1, .n = 2048}});  // nothing is measured there
   std::set<std::int64_t> at;
   for (int i = 0; i < 3; ++i) {
     const auto next = tried.neighbours.next(so_far, 2, kOfSession);
@@ -163,13 +145,50 @@ TEST_CASE("where nobody measured, what is expected to be ahead of all members is
   CHECK(at.size() == 3);
 }
 
+TEST_CASE("where nobody measured, the best members that trees expect are timed, and the default, but nothing that was found wrong") {
+  Neighbouring tried;
+  Portfolio so_far;
+  so_far.members = {{"copy", text_of(1, 64)}, {"copy", text_of(2, 32)}, {"copy", text_of(2, 64)}};
+  so_far.trees = test::copy_trees({{.by = 0.1, .n = 2048}, {.of = test::CopyAhead::Of::kBlock, .by = 0.05, .n = 2048}});
+  const auto timed_at = [&so_far](Neighbouring& range) {
+    const auto next = range.neighbours.next(so_far, 9, kOfSession);
+    REQUIRE(next);
+    CHECK(next->shape.front().second > 2048);
+    std::set<std::string> all;
+    for (const Configuration& one : next->first.at("copy")) {
+      all.insert(text_of(one.values[0].integer(), one.values[1].integer()));
+    }
+    return all;
+  };
+  const std::set<std::string> all = timed_at(tried);
+  for (const auto& [kernel, configuration] : so_far.members) {
+    CHECK(all.contains(configuration));
+  }
+  CHECK(all.contains(text_of(4, 64)));  // next to them
+  CHECK(all.contains(text_of(1, 32)));  // the default
+  Neighbouring other;
+  other.measure(768, 2, 0.0);  // wrong
+  CHECK_FALSE(timed_at(other).contains(text_of(2, 32)));
+}
+
+TEST_CASE("a shape that nobody measured is left alone once what it was for does not compile") {
+  Neighbouring tried;
+  Portfolio so_far;
+  so_far.members = {{"copy", text_of(1, 32)}};
+  so_far.trees = test::copy_trees({{.by = 0.1, .n = 2048}});
+  REQUIRE(tried.neighbours.next(so_far, 2, kOfSession));
+  tried.neighbours.give_up({"copy", text_of(4, 32)});
+  for (int i = 0; i < 8; ++i) {
+    const auto next = tried.neighbours.next(so_far, 2, kOfSession);
+    REQUIRE(next);
+    CHECK(tried.table.holds(next->shape));
+  }
+}
+
 TEST_CASE("beside one of which something is expected one is drawn, and what does not compile is not there again") {
   Neighbouring tried;
   Portfolio so_far;
-  BoostedTrees::Tree ahead{.questions = {}, .step = 0.1};
-  ahead.questions.fill({2, 0});
-  ahead.leaves.back() = -2;
-  so_far.trees = PortfolioTrees{{"n", "copy:", "copy.wide", "copy.block"}, {{{}, {}, {3.0F}, {}}, 0.0, {ahead}}};
+  so_far.trees = test::copy_trees({{.by = 0.2}});
   const auto next = tried.neighbours.next(so_far, 9, kOfSession);
   REQUIRE(next);
   const std::vector<Configuration>& timed = next->first.at("copy");
