@@ -233,8 +233,9 @@ Result<void> Bench::Impl::check_expected(Slot& slot) {
   // squares, so that most answers of a wide range need no look at each, which takes the host a tenth of a second for ten million. What is
   // infinite is not in that mean: it stays, but in what saturates.
   const bool is_narrower = !is_integer(slot.element) && slot.element != DType::kF64;
-  const bool may_overflow = saturates(slot.element) || (profile_ != InputProfile::kUsual && is_narrower &&
-                                                        slot.rms * std::sqrt(static_cast<double>(slot.count)) > range_of(slot.element).most);
+  const bool may_overflow =
+      saturates(slot.element) || (profile_ != InputProfile::kUsual && is_narrower &&
+                                  slot.rms * std::sqrt(static_cast<double>(slot.count)) > range_of(slot.element).most);
   if (!may_overflow) {
     return {};
   }

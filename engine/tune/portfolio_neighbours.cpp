@@ -179,14 +179,23 @@ std::vector<PortfolioNeighbours::Taken> PortfolioNeighbours::most_expected(const
     std::ranges::stable_sort(orders.at(by), std::greater(), [&](const auto* one) { return one->second.gain.*kGains.at(by); });
   }
   std::vector<Taken> taken;
-  for (std::size_t i = 0; i < all.size() * kGains.size() && taken.size() < kConfigurations; ++i) {
-    const auto& [member, expected] = *orders.at(i % kGains.size())[i / kGains.size()];
-    // The neighbours of what is ahead have their turn once that is known. (What has been taken differs from itself in none.)
-    if (std::ranges::any_of(taken, [&](const Taken& other) { return member == other.member || differ_in_one(member, other.member); })) {
+  // The neighbours of what is ahead have their turn once that is known. (What has been taken differs from itself in none.)
+  const auto may_be_taken = [&taken](const AllExpected::value_type* one) {
+    return std::ranges::none_of(
+        taken, [one](const Taken& other) { return one->first == other.member || differ_in_one(one->first, other.member); });
+  };
+  std::array<std::size_t, kGains.size()> next{};
+  for (std::size_t turn = 0, in_vain = 0; taken.size() < kConfigurations && in_vain < kGains.size(); ++turn) {
+    const std::size_t by = turn % kGains.size();
+    const auto first = std::find_if(orders.at(by).begin() + static_cast<std::ptrdiff_t>(next.at(by)), orders.at(by).end(), may_be_taken);
+    next.at(by) = static_cast<std::size_t>(first - orders.at(by).begin());
+    in_vain = first == orders.at(by).end() ? in_vain + 1 : 0;
+    if (in_vain > 0) {
       continue;
     }
+    const auto& [member, expected] = **first;
     std::vector<std::pair<Gain, std::size_t>> places = expected.places;
-    std::ranges::stable_sort(places, std::greater(), [&](const auto& place) { return place.first.*kGains.at(i % kGains.size()); });
+    std::ranges::stable_sort(places, std::greater(), [&](const auto& place) { return place.first.*kGains.at(by); });
     Taken& one = taken.emplace_back(Taken{member, {}});
     for (const auto& [gain, spot] : std::span(places).first(std::min(places.size(), kPlacesEach))) {
       one.spots.push_back(spot);

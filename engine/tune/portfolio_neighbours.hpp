@@ -26,7 +26,7 @@ class PortfolioNeighbours {
 
   /// At a measured shape where a survey costs little: the fastest that is known there, and at most `most` - 1 likely configurations that
   /// are one parameter from it or from one of the next, and were not timed there. Where `so_far` has trees, these are the configurations of
-  /// which they expect most over all such shapes and over as many that are drawn and that nobody measured, half of them as shares of what
+  /// which they expect most over all such shapes and over others that are drawn and that nobody measured, half of them as shares of what
   /// launches take there and half as time, among those that were timed at fewer than three shapes, each at the three where they expect most
   /// of it; and one in four, but at least one, is drawn. At a shape that nobody measured they are beside the members that trees expect to
   /// be the fastest there. Where there are no trees, or nothing is left that they expect anything of, all are drawn, at measured shapes

@@ -310,8 +310,8 @@ class PortfolioSession {
     return next.has_value();
   }
 
-  /// What is one parameter from the fastest at measured shapes, once much is known. Its code is compiled meanwhile, where that does not
-  /// disturb what is timed.
+  /// What is one parameter from the fastest at measured shapes, or from what is expected to be at others, once much is known. Its code is
+  /// compiled meanwhile, where that does not disturb what is timed.
   Result<bool> try_neighbours(RangeLane& lane) {
     if (!tries_neighbours(lane)) {
       return false;

@@ -64,7 +64,8 @@ TEST_CASE("of many elements, which several threads draw, the first are those of 
                                  fewer = measure::draw(profile, DType::kF32, kFewer, 7);
     REQUIRE(many.size() == kMany * sizeof(float));
     CHECK(std::equal(fewer.begin(), fewer.end(), many.begin()));
-    std::set<double> last;  // they are drawn, too
+    CHECK_FALSE(std::equal(many.begin(), many.begin() + 4000, many.begin() + (1 << 16) * sizeof(float)));  // each by its place
+    std::set<double> last;                                                                                 // they are drawn, too
     for (std::size_t i = kMany - 1000; i < kMany; ++i) {
       last.insert(measure::decode(DType::kF32, many.data() + i * sizeof(float)));
     }

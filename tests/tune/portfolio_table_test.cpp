@@ -302,4 +302,16 @@ TEST_CASE("of more points than a portfolio keeps, those stay that say most") {
   CHECK(three.points[2].shape[0].second == 64);
 }
 
+TEST_CASE("the floor of any work is the shortest time and what it takes at the best rates of all rows") {
+  PortfolioTable table;
+  CHECK(table.floor_us({1e6, 1e6}) == 0.0);  // nothing is known
+  const KernelSpec spec = table_spec();
+  const Work little{100.0, 0.0}, much{400.0, 1000.0};
+  table.add({{"n", 1}}, little, spec, {}, {}, trials_of(spec, {10.0}));
+  table.add({{"n", 2}}, much, spec, {}, {}, trials_of(spec, {20.0}));
+  CHECK(table.floor_us({200.0, 500.0}) == doctest::Approx(10.0 + 200.0 / 20.0 + 500.0 / 50.0));
+  CHECK(table.rows().front().floor_us == table.floor_us(little));
+  CHECK(table.rows().back().floor_us == table.floor_us(much));
+}
+
 }  // namespace hone
