@@ -238,14 +238,17 @@ class PortfolioSession {
   Result<void> check_the_rest() {
     const double begin = seconds();
     const double most = std::max(kLeastForChecks, kChecksBeyond * begin);
+    const auto left = [&] {  // where trials alone are counted, all is checked, however slow the host is
+      return request_.budget.seconds ? most - (seconds() - begin) : budget_.session_seconds();
+    };
     const bool has_device = !request_.budget.trials || *request_.budget.trials > 0;  // else it is made of what the store has
     const auto able = std::ranges::find_if_not(lanes_, has_failed);
     const auto lane = able == lanes_.end() ? lanes_.begin() : able;
     knowledge_.prepare_to_finish();
     PortfolioChecks last{knowledge_.table(), knowledge_.shapes(), knowledge_.proposals()};  // what was proposed in vain has another chance
     std::size_t wrong = 0;
-    while (has_device && !stopped() && seconds() - begin < most) {
-      HONE_ASSIGN(const std::optional<std::size_t> found, check_some(*lane, last, most - (seconds() - begin)));
+    while (has_device && !stopped() && left() > 0.0) {
+      HONE_ASSIGN(const std::optional<std::size_t> found, check_some(*lane, last, left()));
       wrong += found.value_or(0);
       if (!found && wrong == 0) {
         break;
