@@ -22,10 +22,11 @@ constexpr std::size_t kAgainMeasured = 384;  // so many of them
 constexpr std::size_t kFewMembers = 320;     // with more members than this a shape has more at first,
 constexpr std::size_t kMoreMeasured = 512;
 constexpr double kTreesShare = 2.0 / 3.0;  // of what is expected, where there are trees
-// Where trees know much they have more of what is expected, and fewer measurements are enough to look again
-// (docs/results/untuned-h200-2026-11-30-second.md; how many: docs/results/untuned-h200-2026-11-30-fifth.md#what-the-texts-cost).
-constexpr double kShareOfMany = 0.85;
-constexpr std::size_t kAgainOfMany = 160;
+// Where trees know much they have more of what is expected, the process's doubt has less, and fewer measurements are enough to look again
+// (docs/results/untuned-h200-2026-11-30-second.md; the doubt: docs/results/untuned-h200-2026-12-01-second.md#how-much-doubt-counts; how
+// many: docs/results/untuned-h200-2026-11-30-fifth.md#what-the-texts-cost).
+constexpr double kShareOfMany = 0.85, kCautionOfMany = 0.2;
+constexpr std::size_t kAgainOfMany = 96;
 
 double deviation_of(double squares, std::size_t count) {
   squares += kPriorWeight * kPriorDeviation * kPriorDeviation;
@@ -117,7 +118,7 @@ PortfolioRule::Score PortfolioRule::leave_one_out(std::size_t most, std::size_t 
     const std::vector<Opinion> all =
         opinions(surrogate_.nearest(surrogate_.place(point), point, kNearPoints), members, launches, measured, Unmeasured::kIsSlow);
     const std::size_t choice =
-        static_cast<std::size_t>(std::ranges::min_element(all, {}, [&](const Opinion& of) { return wanted(of); }) - all.begin());
+        static_cast<std::size_t>(std::ranges::min_element(all, {}, [&](const Opinion& of) { return wanted(of, kCaution); }) - all.begin());
     one.slowdown = std::max(0.0, all[choice].slowdown);
     for (std::size_t k = 0; k < all.size() && is_measured; ++k) {
       const double actual = surrogate_.cells(point)[k].time - surrogate_.best(point), error = actual - all[k].slowdown;
@@ -152,9 +153,9 @@ PortfolioRule::Score PortfolioRule::leave_one_out(std::size_t most, std::size_t 
 }
 
 /// In steps, below which it says nothing.
-double PortfolioRule::wanted(const Opinion& opinion) const {
+double PortfolioRule::wanted(const Opinion& opinion, double caution) const {
   constexpr double kSteps = 1e4;
-  return std::round((opinion.slowdown + kCaution * surrogate_.settings().spread * opinion.doubt) * kSteps) / kSteps;
+  return std::round((opinion.slowdown + caution * surrogate_.settings().spread * opinion.doubt) * kSteps) / kSteps;
 }
 
 std::vector<std::size_t> PortfolioRule::everyone() const {
@@ -195,11 +196,11 @@ std::vector<Opinion> PortfolioRule::first_opinions(const std::vector<Near>& near
   return all;
 }
 
-void PortfolioRule::sort_by_wanted(std::vector<Opinion>& opinions) const {
+void PortfolioRule::sort_by_wanted(std::vector<Opinion>& opinions, double caution) const {
   std::vector<std::pair<double, std::size_t>> order;  // and the member
   std::vector<Opinion> of_member(surrogate_.members());
   for (const Opinion& one : opinions) {
-    order.emplace_back(wanted(one), one.member);
+    order.emplace_back(wanted(one, caution), one.member);
     of_member[one.member] = one;
   }
   std::sort(order.begin(), order.end());
@@ -208,6 +209,8 @@ void PortfolioRule::sort_by_wanted(std::vector<Opinion>& opinions) const {
     opinions.push_back(of_member[member]);
   }
 }
+
+double PortfolioRule::caution(const Second& second) const { return knows_much_ && !second.empty() ? kCautionOfMany : kCaution; }
 
 void PortfolioRule::advise(Opinion& opinion, const Second& second) const {
   if (opinion.member < second.size() && second[opinion.member]) {
@@ -237,7 +240,7 @@ std::vector<Opinion> PortfolioRule::rank(std::span<const double> at, std::size_t
     all = opinions(near, everyone(), kept_launches, measured, unmeasured);
     std::ranges::for_each(all, [&](Opinion& one) { advise(one, second); });
   }
-  sort_by_wanted(all);
+  sort_by_wanted(all, caution(second));
   const bool is_any_known = std::ranges::any_of(launches, [](const std::optional<LaunchSize>& one) { return one.has_value(); });
   const auto is_candidate = [&](std::size_t member) {
     const bool is_launched = !is_any_known || (member < launches.size() && launches[member]);
@@ -270,7 +273,7 @@ void PortfolioRule::look_again(std::vector<Opinion>& all, const std::vector<Near
     again[i].doubt = predicted[i].deviation;
     advise(again[i], second);
   }
-  sort_by_wanted(again);
+  sort_by_wanted(again, caution(second));
   again.insert(again.end(), others.begin(), others.end());
   all = std::move(again);
 }

@@ -67,11 +67,13 @@ class PortfolioRule {
   /// What the trees expect of each member at a shape; nothing of one of which nothing is known there, or that they do not know.
   using Second = std::vector<std::optional<double>>;
   void advise(Opinion& opinion, const Second& second) const;
+  /// How much of a doubt is added to what is expected: the doubt is the process's, and less where trees say most of that.
+  [[nodiscard]] double caution(const Second& second) const;
   [[nodiscard]] std::vector<Opinion> first_opinions(const std::vector<Near>& near, const Second& second) const;
   /// `advised`: the shape, if trees are asked, too.
   [[nodiscard]] std::vector<Opinion> rank(std::span<const double> at, std::size_t without, const MemberLaunches& launches,
                                           Unmeasured unmeasured, const MayBeChosen& may_be_chosen, const Shape* advised = nullptr) const;
-  void sort_by_wanted(std::vector<Opinion>& opinions) const;
+  void sort_by_wanted(std::vector<Opinion>& opinions, double caution) const;
   void look_again(std::vector<Opinion>& all, const std::vector<Near>& far, const Launches& launches, const MayBeChosen& may_be_chosen,
                   const Second& second) const;
   /// Of these members, from at most so many measurements; `launches`: everyone's. The doubt is that of a process of deviation 1.
@@ -80,7 +82,7 @@ class PortfolioRule {
   [[nodiscard]] std::vector<std::size_t> everyone() const;
   /// Of at most `most` points, in even steps, each from at most so many measurements.
   [[nodiscard]] Score leave_one_out(std::size_t most, std::size_t measured) const;
-  [[nodiscard]] double wanted(const Opinion& opinion) const;
+  [[nodiscard]] double wanted(const Opinion& opinion, double caution) const;
 
   PortfolioSurrogate surrogate_;
   std::optional<TreeMembers> trees_;  ///< asked of what was measured on the portfolio's product
