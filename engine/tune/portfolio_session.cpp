@@ -37,8 +37,10 @@ using PortfolioClock = std::chrono::steady_clock;
 constexpr std::size_t kFirstShapes = 5;  // by sessions, before anything else, as far as there are any that are worth one
 // Of a budget. Choices that were not timed come first; while there are any, sessions have the rest.
 constexpr double kCheckShare = 0.05, kChoiceShare = 0.6, kSessionShare = 0.5, kCompareShare = 0.25, kSurveyShare = 1.0;
-// Once much is known: what is missing then are members (docs/results/untuned-h200-2026-11-30-fifth.md).
-constexpr double kLaterChoiceShare = 0.2, kLaterSessionShare = 0.3, kLaterCompareShare = 0.2, kLaterNeighbourShare = 0.15;
+// Once much is known: what is missing then are members (docs/results/untuned-h200-2026-11-30-fifth.md), and shapes at which the rule's
+// first few were timed (docs/results/untuned-h200-2026-12-01-second.md#what-drawn-shapes-bring).
+constexpr double kLaterChoiceShare = 0.15, kLaterSessionShare = 0.25, kLaterCompareShare = 0.15, kLaterNeighbourShare = 0.15;
+constexpr std::size_t kLaterSurveyed = 8;                     // configurations, all members
 constexpr std::size_t kCheckedAtOnce = 16;                    // members
 constexpr double kChecksBeyond = 0.2, kLeastForChecks = 4.0;  // of a run's seconds, and seconds, that the last checks may take
 constexpr double kCodeShare = 0.25;                           // of a budget, in which members' code may still be begun
@@ -370,8 +372,10 @@ class PortfolioSession {
       return false;
     }
     HONE_ASSIGN(const Problem problem, knowledge_.shapes().problem_at(*shape));
-    const std::size_t most = budget_.most_surveyed();
-    HONE_ASSIGN(const bool measured, survey(lane, *shape, knowledge_.proposed(*shape, problem, most, most * kMemberShare / 4)));
+    const bool is_late = knowledge_.table().has_many_shapes();
+    const std::size_t most = is_late ? std::min(budget_.most_surveyed(), kLaterSurveyed) : budget_.most_surveyed();
+    const std::size_t most_members = is_late ? most : most * kMemberShare / 4;
+    HONE_ASSIGN(const bool measured, survey(lane, *shape, knowledge_.proposed(*shape, problem, most, most_members)));
     const bool is_any_left = budget_.trials_left().value_or(1) > 0;
     HONE_TRY(measured || !is_any_left ? Result<void>() : search(lane, *shape));
     return true;

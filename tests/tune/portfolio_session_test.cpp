@@ -216,4 +216,32 @@ TEST_CASE("members are compared at shapes that were measured before, which are n
   }
 }
 
+TEST_CASE("once much is known a survey times the first few members of the rule") {
+  RangeFixture fixture;
+  const auto first = fixture.store("first.db"), second = fixture.store("second.db");
+  Portfolio made = fixture.run(*first, 6).value().portfolio;
+  made.members.clear();
+  for (const char* const block : {"32", "64", "128"}) {
+    for (const char* const items : {"1", "2", "4"}) {
+      made.members.push_back({"twice", std::string("block=") + block + ",items=" + items});
+    }
+  }
+  made.points.clear();
+  for (std::int64_t n = 4; n <= 4096; n += 4) {
+    made.points.push_back({{{"n", n}}, 10.0, 1.0, test::cells({1.0, 1.01, 1.02, 1.03, 1.04, 1.05, 1.06, 1.07, 1.08})});
+  }
+  const test::Shipped shipped(made);
+  const ReplacedShippedPortfolios replaced(std::array{shipped.span()});
+
+  CHECK(fixture.run(*second, 24).value().measured > 0);
+  std::size_t surveys = 0;
+  for (const SessionInfo& session : second->sessions().value()) {
+    if (session.strategy == "survey" && session.problem.shape.front().second % 4 != 0) {
+      CHECK(session.trials <= 8);
+      ++surveys;
+    }
+  }
+  CHECK(surveys > 0);
+}
+
 }  // namespace hone
