@@ -11,14 +11,15 @@
 namespace hone {
 namespace {
 
-constexpr double kRate = 0.25;                                   // share of what is left over that a tree corrects
+constexpr std::size_t kManyRows = 50000;  // let trees ask more (docs/results/untuned-h200-2026-12-01-second.md#what-deeper-trees-bring)
+constexpr double kRate = 0.25, kRateOfMany = 0.2;                // share of what is left over that a tree corrects
 constexpr double kPull = 1.0;                                    // towards 0, of a leaf, as weights count
 constexpr double kStepUnit = 1e5;                                // steps have five digits behind the point
 constexpr std::size_t kWorthThreads = 100000, kMostThreads = 8;  // values; to start threads takes a tenth of a millisecond
-constexpr std::size_t kBins = BoostedTrees::kMostBorders + 1;
+constexpr std::size_t kBins = BoostedTrees::kMostBorders + 1, kBinsOfFew = 32;
 
-/// Between neighbouring values, if there are few, else at even shares of the rows.
-std::vector<float> borders_of(std::vector<float> values) {
+/// At most one fewer than `bins`: between neighbouring values, if there are few, else at even shares of the rows.
+std::vector<float> borders_of(std::vector<float> values, std::size_t bins) {
   std::ranges::sort(values);
   std::vector<float> distinct = values;
   const auto repeated = std::ranges::unique(distinct);
@@ -30,14 +31,14 @@ std::vector<float> borders_of(std::vector<float> values) {
       borders.push_back(border);
     }
   };
-  if (distinct.size() <= kBins) {
+  if (distinct.size() <= bins) {
     for (std::size_t i = 1; i < distinct.size(); ++i) {
       add_between(distinct[i - 1], distinct[i]);
     }
     return borders;
   }
-  for (std::size_t i = 1; i < kBins; ++i) {
-    const float value = values[i * values.size() / kBins];
+  for (std::size_t i = 1; i < bins; ++i) {
+    const float value = values[i * values.size() / bins];
     const auto above = std::ranges::upper_bound(distinct, value);
     if (above != distinct.end()) {
       add_between(value, *above);
@@ -59,7 +60,8 @@ struct Sums {
 
 class Boosting {
  public:
-  explicit Boosting(const TreeSamples& samples) : samples_(samples), left_(samples.targets), place_(samples.targets.size()) {
+  explicit Boosting(const TreeSamples& samples)
+      : samples_(samples), has_many_rows_(samples.targets.size() >= kManyRows), left_(samples.targets), place_(samples.targets.size()) {
     const std::size_t rows = samples.targets.size();
     threads_ = rows * samples.features < kWorthThreads ? 1 : static_cast<int>(std::min<std::size_t>(kMostThreads, usable_cores()));
     bins_.resize(samples.features);
@@ -68,7 +70,7 @@ class Boosting {
       for (std::size_t row = 0; row < rows; ++row) {
         values[row] = samples.rows[row * samples.features + feature];
       }
-      const std::vector<float>& borders = made_.borders.emplace_back(borders_of(values));
+      const std::vector<float>& borders = made_.borders.emplace_back(borders_of(values, has_many_rows_ ? kBins : kBinsOfFew));
       for (const float value : values) {
         bins_[feature].push_back(bin_of(borders, value));
       }
@@ -91,8 +93,9 @@ class Boosting {
     for (std::size_t row = 0; row < left_.size(); ++row) {
       weighted_[row] = {samples_.weights[row] * left_[row], samples_.weights[row]};
     }
+    const std::size_t depth = BoostedTrees::kDepth - (has_many_rows_ ? 0 : 1);
     for (std::size_t level = 0; level < BoostedTrees::kDepth; ++level) {
-      tree.questions[level] = best_question(std::size_t{1} << level);
+      tree.questions[level] = level < depth ? best_question(std::size_t{1} << level) : tree.questions[level - 1];
       const std::vector<std::uint8_t>& bins = bins_[tree.questions[level].feature];
       for (std::size_t row = 0; row < place_.size(); ++row) {
         place_[row] = static_cast<std::uint8_t>(place_[row] | (bins[row] > tree.questions[level].border ? 1U << level : 0U));
@@ -106,7 +109,7 @@ class Boosting {
     std::array<double, BoostedTrees::kLeaves> values{};
     double largest = 0.0;
     for (std::size_t leaf = 0; leaf < values.size(); ++leaf) {
-      values[leaf] = kRate * sums[leaf].left / (sums[leaf].weight + kPull);
+      values[leaf] = (has_many_rows_ ? kRateOfMany : kRate) * sums[leaf].left / (sums[leaf].weight + kPull);
       largest = std::max(largest, std::abs(values[leaf]));
     }
     tree.step = std::ceil(largest / BoostedTrees::kSteps * kStepUnit) / kStepUnit;
@@ -175,6 +178,7 @@ class Boosting {
   }
 
   const TreeSamples& samples_;
+  bool has_many_rows_;
   int threads_ = 1;
   std::vector<double> left_;
   std::vector<Sums> weighted_;                   ///< of each row, as the tree begins

@@ -13,15 +13,15 @@ namespace hone {
 /// a level ask the same question (as those of CatBoost, L. Prokhorenkova et al., 2018): a tree is a table with a place for each row of
 /// answers, small and quick to look up. Basic arithmetic in a fixed order: the same trees say the same on every host.
 struct BoostedTrees {
-  static constexpr std::size_t kDepth = 5, kLeaves = std::size_t{1} << kDepth;
-  static constexpr std::size_t kMostBorders = 31;  ///< of a feature
+  static constexpr std::size_t kDepth = 6, kLeaves = std::size_t{1} << kDepth;
+  static constexpr std::size_t kMostBorders = 60;  ///< of a feature
   static constexpr std::size_t kMostTrees = 1024;  ///< of a text
   /// A border as it is kept: three digits behind the point.
   static double kept_border(double border);
   static constexpr double kMostBorder = 0x1p53;  ///< in both directions
   static constexpr int kSteps = 30;              ///< leaves are multiples of a tree's step, of so many at most
 
-  /// Whether a feature is above one of its borders.
+  /// Whether a feature is above one of its borders. A tree that has one question less asks its last one twice.
   struct Question {
     std::size_t feature = 0, border = 0;  ///< places in `borders`
     friend bool operator==(const Question&, const Question&) = default;
@@ -54,7 +54,8 @@ struct TreeSamples {
   std::vector<double> targets, weights;
 };
 
-/// So many trees, for the squares of errors; of none where there is no row.
+/// So many trees, for the squares of errors; of none where there is no row. Where there are few rows they ask one question less, of half as
+/// many borders.
 BoostedTrees fit_boosted_trees(const TreeSamples& samples, std::size_t trees);
 
 }  // namespace hone

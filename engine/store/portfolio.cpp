@@ -11,6 +11,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -142,6 +143,17 @@ struct MemberLevels {
   const std::string *blocks = nullptr, *tails = nullptr;  ///< at those points where it was measured; null: not known at all
 };
 
+/// How many of a tree's questions a text has: not one that is asked twice.
+std::size_t depth_of(const BoostedTrees::Tree& tree) {
+  return BoostedTrees::kDepth - (tree.questions.back() == tree.questions[BoostedTrees::kDepth - 2] ? 1 : 0);
+}
+
+/// Of all places of a tree's table that of a leaf among those of so many questions: the last one has its answer twice, if it is asked
+/// twice.
+std::size_t place_of(std::size_t leaf, std::size_t depth) {
+  return depth == BoostedTrees::kDepth ? leaf : leaf | (leaf >> (depth - 1) << depth);
+}
+
 /// One line for the columns, and one for each tree: its questions, three characters each (two of the feature, one of the border), and its
 /// leaves, a character each.
 std::string trees_text(const PortfolioTrees& trees) {
@@ -157,11 +169,12 @@ std::string trees_text(const PortfolioTrees& trees) {
   Json steps = Json::array(), sums = Json::array();
   for (const BoostedTrees::Tree& tree : trees.trees.trees) {
     std::string one;
-    for (const BoostedTrees::Question& question : tree.questions) {
+    const std::size_t depth = depth_of(tree);
+    for (const BoostedTrees::Question& question : std::span(tree.questions).first(depth)) {
       one += {kLevels[question.feature / kBase], kLevels[question.feature % kBase], kLevels[question.border]};
     }
-    for (const int leaf : tree.leaves) {
-      one += kLevels[static_cast<std::size_t>(leaf + BoostedTrees::kSteps)];
+    for (std::size_t leaf = 0; leaf < std::size_t{1} << depth; ++leaf) {
+      one += kLevels[static_cast<std::size_t>(tree.leaves[place_of(leaf, depth)] + BoostedTrees::kSteps)];
     }
     sums.push_back(one);
     steps.push_back(tree.step);
@@ -173,6 +186,7 @@ std::string trees_text(const PortfolioTrees& trees) {
 /// Errors: what cannot be looked up.
 PortfolioTrees read_trees(const Json& json) {
   constexpr std::size_t kBase = kLevels.size(), kMostColumns = kBase * kBase;
+  constexpr std::size_t kLengthOfAll = 3 * BoostedTrees::kDepth + BoostedTrees::kLeaves;
   PortfolioTrees read{json.at("columns").get<std::vector<std::string>>(), {}};
   const auto number = [](const Json& value, double most = kMostSetting * kMostSetting) {
     const auto plain = value.get<double>();
@@ -195,16 +209,18 @@ PortfolioTrees read_trees(const Json& json) {
   for (std::size_t i = 0; fits && i < trees.size(); ++i) {
     const auto& levels = trees[i].get_ref<const std::string&>();
     BoostedTrees::Tree& tree = read.trees.trees.emplace_back();
-    fits = levels.size() == 3 * BoostedTrees::kDepth + BoostedTrees::kLeaves && levels.find(kUnmeasured) == std::string::npos;
+    const std::size_t depth = BoostedTrees::kDepth - (levels.size() < kLengthOfAll ? 1 : 0), leaves = std::size_t{1} << depth;
+    fits = levels.size() == 3 * depth + leaves && levels.find(kUnmeasured) == std::string::npos;
     tree.step = number(steps[i]);
-    for (std::size_t k = 0; fits && k < BoostedTrees::kDepth; ++k) {
+    for (std::size_t k = 0; fits && k < depth; ++k) {
       const auto level = [&](std::size_t at) { return read_level(levels[3 * k + at]).value(); };
       tree.questions[k] = {level(0) * kBase + level(1), level(2)};
       fits = tree.questions[k].feature < read.columns.size() &&
              tree.questions[k].border < read.trees.borders[tree.questions[k].feature].size();
     }
-    for (std::size_t k = 0; fits && k < BoostedTrees::kLeaves; ++k) {
-      tree.leaves[k] = static_cast<int>(read_level(levels[3 * BoostedTrees::kDepth + k]).value()) - BoostedTrees::kSteps;
+    std::fill(tree.questions.begin() + static_cast<std::ptrdiff_t>(depth), tree.questions.end(), tree.questions[depth - 1]);
+    for (std::size_t k = 0; fits && k < leaves; ++k) {
+      tree.leaves[place_of(k, depth)] = static_cast<int>(read_level(levels[3 * depth + k]).value()) - BoostedTrees::kSteps;
     }
   }
   if (!fits || !read.is_known()) {

@@ -25,7 +25,7 @@ constexpr double kTreesShare = 2.0 / 3.0;  // of what is expected, where there a
 // Where trees know much they have more of what is expected, the process's doubt has less, and fewer measurements are enough to look again
 // (docs/results/untuned-h200-2026-11-30-second.md; the doubt: docs/results/untuned-h200-2026-12-01-second.md#how-much-doubt-counts; how
 // many: docs/results/untuned-h200-2026-11-30-fifth.md#what-the-texts-cost).
-constexpr double kShareOfMany = 0.85, kCautionOfMany = 0.2;
+constexpr double kShareOfMany = 0.95, kCautionOfMany = 0.2;
 constexpr std::size_t kAgainOfMany = 96;
 
 double deviation_of(double squares, std::size_t count) {

@@ -21,7 +21,7 @@ constexpr float kAbsent = -2.0F;            // of values that another kernel's m
 constexpr double kMostPadding = 4.0;        // beyond it all is outside
 constexpr std::size_t kLeastSamples = 600;  // fewer say too little,
 constexpr std::size_t kSamplesOfTree = 16;  // and for each so many there is a tree
-constexpr std::size_t kLeastTrees = 50, kMostFitted = 768;
+constexpr std::size_t kLeastTrees = 50, kMostFitted = 1024;
 constexpr double kForgiveness = 4.0;  // how quickly what a member takes counts less the further it is behind
 
 // No field and no kernel has such a name.

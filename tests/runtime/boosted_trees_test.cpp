@@ -33,6 +33,17 @@ double expect(const BoostedTrees& trees, float x, float y) {
   return trees.expect(row);
 }
 
+/// So many rows of one feature, whose target it is.
+TreeSamples counted(int rows) {
+  TreeSamples samples{.features = 1, .rows = {}, .targets = {}, .weights = {}};
+  for (int i = 0; i < rows; ++i) {
+    samples.rows.push_back(static_cast<float>(i));
+    samples.targets.push_back(i);
+    samples.weights.push_back(1.0);
+  }
+  return samples;
+}
+
 }  // namespace
 
 TEST_CASE("boosted trees learn where a function of several features steps") {
@@ -97,18 +108,20 @@ TEST_CASE("what weighs more is met more closely") {
 }
 
 TEST_CASE("features of many values have a few borders, at even shares of the rows") {
-  TreeSamples samples{.features = 1, .rows = {}, .targets = {}, .weights = {}};
-  for (int i = 0; i < 1000; ++i) {
-    samples.rows.push_back(static_cast<float>(i));
-    samples.targets.push_back(i);
-    samples.weights.push_back(1.0);
-  }
-  const BoostedTrees trees = fit_boosted_trees(samples, 100);
-  CHECK(trees.borders.front().size() == BoostedTrees::kMostBorders);
+  const BoostedTrees trees = fit_boosted_trees(counted(1000), 100);
+  CHECK(trees.borders.front().size() == 31);
   CHECK(trees.borders.front().front() == doctest::Approx(31.5).epsilon(0.05));
   for (const float at : {0.0F, 500.0F, 999.0F}) {
     CHECK(trees.expect(std::span(&at, 1)) == doctest::Approx(at).epsilon(0.05).scale(1000.0));
   }
+}
+
+TEST_CASE("trees of many rows have more borders and one question more, those of few ask their last one twice") {
+  const BoostedTrees few = fit_boosted_trees(counted(1000), 10), many = fit_boosted_trees(counted(50000), 10);
+  CHECK(many.borders.front().size() == BoostedTrees::kMostBorders);
+  const auto asks_twice = [](const BoostedTrees::Tree& tree) { return tree.questions[4] == tree.questions[5]; };
+  CHECK(std::ranges::all_of(few.trees, asks_twice));
+  CHECK(std::ranges::none_of(many.trees, asks_twice));
 }
 
 TEST_CASE("without rows, or where all are alike, there is nothing to ask") {

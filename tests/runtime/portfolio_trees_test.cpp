@@ -114,6 +114,22 @@ TEST_CASE("trees expect what members take, and few measurements, or none with a 
   CHECK_FALSE(fit_trees(test::crossing_portfolio()));
 }
 
+TEST_CASE("a text has five questions of a tree that asks its last one twice, and six of others") {
+  Portfolio portfolio = by_alignment();
+  portfolio.trees = fit_trees(portfolio);
+  const std::string few = text(portfolio);
+  BoostedTrees::Tree& deep = portfolio.trees->trees.trees.front();
+  REQUIRE(deep.questions[4] == deep.questions[5]);
+  deep.questions[5] = {0, deep.questions[4] == BoostedTrees::Question{0, 0} ? std::size_t{1} : std::size_t{0}};
+  for (std::size_t leaf = 0; leaf < deep.leaves.size(); ++leaf) {
+    deep.leaves[leaf] = static_cast<int>(leaf % 61) - BoostedTrees::kSteps;
+  }
+  const std::string more = text(portfolio);
+  CHECK(more.size() - few.size() == 3 + 32);
+  CHECK(parse_portfolio(more).value().trees == portfolio.trees);
+  CHECK(text(parse_portfolio(few).value()) == few);
+}
+
 TEST_CASE("members are asked together what each is expected to take, and only those that are asked and launch something") {
   const Portfolio portfolio = by_alignment();
   const PortfolioTrees trees = fit_trees(portfolio).value();
