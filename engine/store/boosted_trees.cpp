@@ -194,6 +194,10 @@ double BoostedTrees::kept_border(double border) {
   return std::round(border * kUnit) / kUnit;
 }
 
+bool BoostedTrees::are_deep() const {
+  return std::ranges::any_of(trees, [](const Tree& tree) { return tree.questions[kDepth - 1] != tree.questions[kDepth - 2]; });
+}
+
 std::uint8_t BoostedTrees::bin_of(std::size_t feature, float value) const { return hone::bin_of(borders[feature], value); }
 
 std::vector<double> BoostedTrees::expect(const std::vector<std::span<const std::uint8_t>>& bins, std::size_t rows) const {

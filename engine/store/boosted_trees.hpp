@@ -36,6 +36,8 @@ struct BoostedTrees {
   double base = 0.0;                        ///< what is expected before any tree
   std::vector<Tree> trees;
 
+  /// Whether they were fitted to many rows: some ask no question twice.
+  [[nodiscard]] bool are_deep() const;
   /// How many of a feature's borders a value is above: all that trees ask of it.
   [[nodiscard]] std::uint8_t bin_of(std::size_t feature, float value) const;
   static constexpr std::size_t kAtOnce = 32;  ///< rows that are asked together

@@ -22,10 +22,10 @@ constexpr std::size_t kAgainMeasured = 384;  // so many of them
 constexpr std::size_t kFewMembers = 320;     // with more members than this a shape has more at first,
 constexpr std::size_t kMoreMeasured = 512;
 constexpr double kTreesShare = 2.0 / 3.0;  // of what is expected, where there are trees
-// Where trees know much they have more of what is expected, the process's doubt has less, and fewer measurements are enough to look again
-// (docs/results/untuned-h200-2026-11-30-second.md; the doubt: docs/results/untuned-h200-2026-12-01-second.md#how-much-doubt-counts; how
-// many: docs/results/untuned-h200-2026-11-30-fifth.md#what-the-texts-cost).
-constexpr double kShareOfMany = 0.95, kCautionOfMany = 0.2;
+// Where trees know much they have more of what is expected (most, if they are deep), the process's doubt has less, and fewer measurements
+// are enough to look again (docs/results/untuned-h200-2026-11-30-second.md; of doubt and of deep trees:
+// docs/results/untuned-h200-2026-12-01-second.md; how many: docs/results/untuned-h200-2026-11-30-fifth.md#what-the-texts-cost).
+constexpr double kShareOfMany = 0.85, kShareOfDeep = 0.95, kCautionOfMany = 0.2;
 constexpr std::size_t kAgainOfMany = 96;
 
 double deviation_of(double squares, std::size_t count) {
@@ -52,6 +52,7 @@ PortfolioRule::PortfolioRule(const Portfolio& portfolio) : surrogate_(portfolio)
       }
     }
     knows_much_ = portfolio.knows_much();
+    share_ = !knows_much_ ? kTreesShare : portfolio.trees->trees.are_deep() ? kShareOfDeep : kShareOfMany;
     trees_.emplace(*portfolio.trees, portfolio.members, is_own);
   }
 }
@@ -214,7 +215,7 @@ double PortfolioRule::caution(const Second& second) const { return knows_much_ &
 
 void PortfolioRule::advise(Opinion& opinion, const Second& second) const {
   if (opinion.member < second.size() && second[opinion.member]) {
-    opinion.slowdown += (knows_much_ ? kShareOfMany : kTreesShare) * (*second[opinion.member] - opinion.slowdown);
+    opinion.slowdown += share_ * (*second[opinion.member] - opinion.slowdown);
   }
 }
 

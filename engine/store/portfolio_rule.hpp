@@ -87,6 +87,7 @@ class PortfolioRule {
   PortfolioSurrogate surrogate_;
   std::optional<TreeMembers> trees_;  ///< asked of what was measured on the portfolio's product
   bool knows_much_ = false;           ///< trees do
+  double share_ = 0.0;                ///< of trees, of what is expected
 };
 
 }  // namespace hone

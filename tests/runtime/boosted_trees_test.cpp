@@ -122,6 +122,8 @@ TEST_CASE("trees of many rows have more borders and one question more, those of 
   const auto asks_twice = [](const BoostedTrees::Tree& tree) { return tree.questions[4] == tree.questions[5]; };
   CHECK(std::ranges::all_of(few.trees, asks_twice));
   CHECK(std::ranges::none_of(many.trees, asks_twice));
+  CHECK_FALSE(few.are_deep());
+  CHECK(many.are_deep());
 }
 
 TEST_CASE("without rows, or where all are alike, there is nothing to ask") {
